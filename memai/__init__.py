@@ -1,0 +1,23 @@
+"""memai: long-term memory for AI agents and the people who work with them.
+
+The library face: `from memai import open_store, operations`.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memai import operations
+    from memai.store import open_store
+
+__all__ = ["open_store", "operations"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the library face on first use, so that a shell command pays for what it needs."""
+    import importlib
+
+    if name == "operations":
+        return importlib.import_module("memai.operations")
+    if name == "open_store":
+        return importlib.import_module("memai.store").open_store
+    raise AttributeError(name)

@@ -1,0 +1,189 @@
+"""Engines that keep memories: what an engine must do, and how one is opened.
+
+The protocol speaks in records and knows no SQL: SQLite implements it now, and another engine can
+stand beside it. Everything an engine is asked within one `writing()` block is kept together or not
+at all. Reads see what is committed, or inside `writing()` what the block has done so far.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from memai.records import (
+    Caller,
+    Counts,
+    DomainCount,
+    Edit,
+    Embedded,
+    Finding,
+    Memory,
+    Origin,
+    Relation,
+    Scored,
+    Space,
+    Where,
+)
+from memai.settings import Settings, resolve
+from memai.text import Clause, WordQuery
+
+Progress = Callable[[int, int], None]  # (done, of how many)
+
+
+class SpaceChanged(Exception):  # noqa: N818 - not an error: the caller embeds again and retries
+    """The store's embedding space is not the one these passages were embedded for."""
+
+
+class Store(Protocol):
+    """A place where memories are kept; one per thread."""
+
+    caller: Caller
+    settings: Settings
+
+    def close(self) -> None:
+        """Let go of the store. It must not be used afterwards."""
+
+    def exists(self) -> bool:
+        """Whether anything was ever written."""
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Open the one transaction of a write; waits in line for other writers.
+
+        Creates the store if there is none. Raises Busy, NoSpace, NotWritable, Damaged.
+        """
+
+    # --- memories -----------------------------------------------------------------------------
+
+    def resolve(self, uid: str) -> str:
+        """Return the whole uid for a unique beginning; raises NoSuchMemory, AmbiguousUid."""
+
+    def get(self, uid: str) -> Memory:
+        """Return the memory with this whole uid; raises NoSuchMemory."""
+
+    def memories(self, ids: Sequence[int]) -> dict[int, Memory]:
+        """Return the memories with these engine ids."""
+
+    def page(self, where: Where, limit: int, after: str | None = None) -> list[Memory]:
+        """Return up to `limit` memories, newest first, after the memory with uid `after`."""
+
+    def with_key(self, key: str) -> Memory | None:
+        """Return the memory that was written with this caller's key."""
+
+    def with_origin(self, origin: Origin) -> Memory | None:
+        """Return the memory that was imported from this origin."""
+
+    def same(self, memory: Memory) -> Memory | None:
+        """Return a current memory of the same type, domain and content."""
+
+    def insert(self, memory: Memory, embedded: Embedded) -> None:
+        """Add a memory with its passages; raises SpaceChanged."""
+
+    def change(self, memory: Memory, edit: Edit, embedded: Embedded | None) -> None:
+        """Replace a memory's fields and append the edit; new passages if given."""
+
+    def remove(self, uid: str, at: str) -> None:
+        """Remove a memory with all that hangs on it, and leave a tombstone."""
+
+    def erase_traces(self) -> bool:
+        """Make removed bytes leave the disk; false while a reader still holds them."""
+
+    def buried(self, uid: str) -> bool:
+        """Whether a memory with this uid was purged here."""
+
+    def history(self, uid: str) -> list[Edit]:
+        """Return the edits of a memory, oldest first."""
+
+    # --- relations ----------------------------------------------------------------------------
+
+    def relate(self, relation: Relation) -> bool:
+        """Add a relation; false if it was there (its note is then kept as it was)."""
+
+    def unrelate(self, from_uid: str, type: str, to_uid: str) -> Relation | None:
+        """Take a relation away and return it, or None if there was none."""
+
+    def relations(self, uid: str) -> list[Relation]:
+        """Return the relations from and to a memory, oldest first."""
+
+    # --- search -------------------------------------------------------------------------------
+
+    def by_words(
+        self, query: WordQuery, where: Where, limit: int, excluded: Sequence[Clause] = ()
+    ) -> list[Scored]:
+        """Return the best memories by BM25 (higher is better), best first, ties by id."""
+
+    def by_substring(self, pieces: Sequence[str], where: Where, limit: int) -> list[Scored]:
+        """Return memories whose text holds these pieces, scored by the share of pieces held."""
+
+    def by_meaning(self, vector: bytes, where: Where, limit: int) -> list[Scored]:
+        """Return memories by the cosine of their best passage, best first, exact, ties by id."""
+
+    def tokens(self, ids: Sequence[int]) -> dict[int, list[tuple[int, int, bytes]]]:
+        """Return for each memory its passages as (start, end, uint16 token ids)."""
+
+    def matches(self, ids: Sequence[int], clauses: Sequence[Clause]) -> set[int]:
+        """Return those of the memories that hold at least one of these clauses."""
+
+    def vectors(self, where: Where) -> Iterator[tuple[int, bytes]]:
+        """Yield (engine id, vector) of the passages of the memories in this filter, by id."""
+
+    # --- overview -----------------------------------------------------------------------------
+
+    def domains(self) -> list[DomainCount]:
+        """Return every domain with its counts, latest activity first."""
+
+    def counts(self) -> Counts:
+        """Count what there is."""
+
+    def schema_version(self) -> int:
+        """Return the version of the store's schema (0 for none)."""
+
+    def export(self, where: Where) -> Iterator[tuple[Memory, list[Edit], list[Relation]]]:
+        """Yield every memory of the filter with its history and outgoing relations, by uid."""
+
+    # --- space --------------------------------------------------------------------------------
+
+    def model(self) -> str:
+        """Return the name of the model this store wants."""
+
+    def space(self) -> Space | None:
+        """Return the store's embedding space, None while no vector was ever made."""
+
+    def unembedded(self, space: Space, limit: int) -> list[tuple[int, Memory]]:
+        """Return memories that have no vectors in this space, oldest first."""
+
+    def put_vectors(
+        self, space: Space, memories: Iterable[tuple[int, Memory, Embedded]]
+    ) -> int:
+        """Add the vectors of memories that are still at that version; return how many."""
+
+    def switch_space(self, space: Space) -> bool:
+        """Make this the store's space and drop the others; false while vectors are missing."""
+
+    # --- upkeep -------------------------------------------------------------------------------
+
+    def check(self, *, deep: bool, progress: Progress | None = None) -> list[Finding]:
+        """Look for damage; `deep` reads every byte."""
+
+    def rebuild(self) -> None:
+        """Make the word indexes again from the memories."""
+
+    def copy(self, target: str, progress: Progress | None = None) -> int:
+        """Write a verified copy of the store to a new file; return its number of memories."""
+
+    def meta(self, name: str) -> str | None:
+        """Return a remark the store keeps about itself."""
+
+    def set_meta(self, name: str, value: str | None) -> None:
+        """Keep a remark about the store; None takes it away."""
+
+
+def open_store(
+    path: str | None = None, *, caller: Caller | None = None, settings: Settings | None = None
+) -> Store:
+    """Open the store at `path`, or where the environment says.
+
+    Nothing is read or made before the first use. Raises UsageError for settings that cannot be
+    meant; what is wrong with the file is raised when it is used.
+    """
+    from memai.store.sqlite import SQLiteStore  # the engine is chosen here and nowhere else
+
+    return SQLiteStore(settings or resolve(path), caller or Caller())
