@@ -1,0 +1,131 @@
+"""Text to vector: the model read once, on first use; "no model" is a value, not a crash.
+
+A model is static: a vector and a scale for each entry of a vocabulary. A text is split into tokens,
+their scaled vectors are added up, and the sum is brought to unit length (the model2vec format,
+https://github.com/MinishLab/model2vec). Single texts need the standard library alone; a bulk of
+texts uses numpy and tokenizers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from memai.embedding.files import UnusableError
+
+DEFAULT = "memai-static-1"
+"""Name of the model in the package."""
+
+FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "model")
+"""Where the model in the package is."""
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
+
+
+class NoModel(NamedTuple):
+    """A model that cannot be used, and why, in words for a person."""
+
+    name: str
+    reason: str
+
+
+class Embedder(Protocol):
+    """What a loaded model offers; safe to use from several threads."""
+
+    name: str
+    """The name the model was loaded by."""
+
+    dim: int
+    """Components of a vector."""
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 over the files that decide what the vectors are."""
+
+    def embed(self, text: str) -> bytes | None:
+        """Return the unit vector of a text as little-endian float32, 4 * dim bytes.
+
+        None when the model knows nothing in the text, or when most of its letters belong to words
+        the model does not know: the vector would speak of the rest only.
+        """
+
+    def embed_many(self, texts: Sequence[str]) -> list[bytes | None]:
+        """Return `embed` of each text, to float32 accuracy; ten times faster in a large bulk."""
+
+    def tokens(self, text: str) -> array[int]:
+        """Return the ids of a text's known tokens in order, at most 512, as uint16.
+
+        Empty for a model whose tokens are not offered one by one.
+        """
+
+    def tokens_many(self, texts: Sequence[str]) -> list[array[int]]:
+        """Return `tokens` of each text; ten times faster in a large bulk."""
+
+    def weight(self, token: int) -> float:
+        """Return the length of what a token adds to a text's sum: how much it says."""
+
+
+def load(name: str = DEFAULT) -> Embedder | NoModel:
+    """Return the model of that name, or why there is none; read once a process, never raises.
+
+    `name` is `DEFAULT`, a folder in model2vec's layout (`~` is expanded), or the name of a model on
+    the Hugging Face hub: only the last may use the network, and model2vec does it.
+    """
+    with _lock:
+        if name not in _loaded:
+            _loaded[name] = _load(name)
+        return _loaded[name]
+
+
+def similar(a: bytes, b: bytes) -> float:
+    """Return the cosine of two vectors as `Embedder.embed` gives them."""
+    import math
+    import struct
+
+    form = f"<{len(a) // 4}f"
+    return math.fsum(map(float.__mul__, struct.unpack(form, a), struct.unpack(form, b)))
+
+
+_lock = threading.Lock()
+_loaded: dict[str, Embedder | NoModel] = {}
+
+
+def _load(name: str) -> Embedder | NoModel:
+    from memai.embedding.static import packaged
+
+    try:
+        if name == DEFAULT:
+            return packaged(name, FOLDER)
+        folder = os.path.expanduser(name)
+        if os.path.isdir(folder):
+            return _local(name, folder)
+    except UnusableError as unusable:
+        return NoModel(name, str(unusable))
+    except OSError as error:
+        return NoModel(name, f"its files cannot be read: {error.strerror or type(error).__name__}")
+    if not _HUB_NAME.fullmatch(name):
+        return NoModel(name, "there is no such folder")
+    return _foreign(name, name, "there is no such folder, and the hub gave no such model")
+
+
+def _local(name: str, folder: str) -> Embedder | NoModel:
+    from memai.embedding.static import local
+
+    try:
+        return local(name, folder)
+    except UnusableError as unusable:
+        return _foreign(name, folder, f"{unusable}, and model2vec cannot read it either")
+
+
+def _foreign(name: str, source: str, failure: str) -> Embedder | NoModel:
+    try:
+        from memai.embedding.foreign import Foreign
+
+        return Foreign(name, source)
+    except Exception as error:  # noqa: BLE001 - whatever a foreign loader or the network raises
+        # Its message stays out: it can hold an address with a token in it.
+        return NoModel(name, f"{failure} ({type(error).__name__})")

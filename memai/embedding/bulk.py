@@ -1,0 +1,60 @@
+"""Many texts at once, by numpy and tokenizers: the same tokens and vectors, ten times faster."""
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from memai.embedding.table import Table
+from memai.embedding.wordpiece import MAX_TOKENS
+
+_BATCH = 1024
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DTYPES = {"b": "i1", "e": "<f2", "f": "<f4"}
+
+
+class Bulk:
+    """A model's tokeniser and table as tokenizers and numpy hold them."""
+
+    def __init__(self, folder: str, table: Table) -> None:
+        import numpy as np
+        from tokenizers import Tokenizer
+
+        self._np = np
+        self._tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True  # "[PAD]" in somebody's text is text
+        model = json.loads(self._tokenizer.to_str())["model"]
+        self._unknown = self._tokenizer.token_to_id(model["unk_token"])
+        self._rows = np.frombuffer(
+            table.data, _DTYPES[table.format], table.rows * table.dim, table.offset
+        ).reshape(table.rows, table.dim)
+        self._scales = (
+            np.ones(table.rows, np.float32)
+            if table.scales_offset is None
+            else np.frombuffer(table.data, "<f4", table.rows, table.scales_offset)
+        )
+
+    def read(self, texts: Sequence[str]) -> Iterator[tuple[list[int], bool]]:
+        """Yield for each text the ids of its known tokens and whether it has no unknown ones."""
+        for start in range(0, len(texts), _BATCH):
+            batch = [without_surrogates(text) for text in texts[start : start + _BATCH]]
+            for encoding in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
+                ids = [token for token in encoding.ids if token != self._unknown]
+                yield ids[:MAX_TOKENS], len(ids) == len(encoding.ids)
+
+    def vector(self, ids: Sequence[int]) -> bytes | None:
+        """Return the unit vector of some tokens, None if they have no direction."""
+        total = self._scales[ids] @ self._rows[ids].astype(self._np.float32)
+        length = float(self._np.linalg.norm(total))
+        if not 0 < length < math.inf:
+            return None
+        packed: bytes = (total / length).astype("<f4").tobytes()
+        return packed
+
+
+def without_surrogates(text: str) -> str:
+    """Return the text without lone surrogates, which no library written in Rust accepts."""
+    return text if text.isascii() else _SURROGATE.sub("", text)

@@ -1,0 +1,39 @@
+"""A model's files, opened read-only."""
+
+import mmap
+import os
+
+DEFINING = ("config.json", "model.safetensors", "tokenizer.json")
+"""The files that decide what a model's vectors are."""
+
+
+class UnusableError(Exception):
+    """A model's files are missing, damaged or of a kind this package does not read itself."""
+
+
+def map_file(folder: str, name: str) -> mmap.mmap:
+    """Return a file of a folder as read-only memory.
+
+    Raises UnusableError when it is missing or empty, OSError when it cannot be read.
+    """
+    try:
+        with open(os.path.join(folder, name), "rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        raise UnusableError(f"its folder holds no {name}") from None
+    except ValueError:  # what mmap says of an empty file
+        raise UnusableError(f"its {name} is empty") from None
+
+
+def fingerprint(folder: str) -> str:
+    """Return the SHA-256 over the files of a folder that decide what its vectors are.
+
+    It is the digest of what `sha256sum config.json model.safetensors tokenizer.json` prints there.
+    """
+    import hashlib
+
+    lines = []
+    for name in DEFINING:
+        with open(os.path.join(folder, name), "rb") as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
+    return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -1,0 +1,53 @@
+"""A model of a layout or tokeniser this package does not read itself, through model2vec."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Sequence
+
+from model2vec import StaticModel
+
+from memai.embedding.bulk import without_surrogates
+from memai.embedding.table import pack
+
+
+class Foreign:
+    """The implementation of `Embedder` for what model2vec can load.
+
+    Its tokens are not offered, and what it does not know of a text is left to it.
+    """
+
+    def __init__(self, name: str, source: str) -> None:
+        # A copy in the hub's cache is as good as a download, and needs no network.
+        model = StaticModel.from_pretrained(source, force_download=False)
+        digest = hashlib.sha256(model.tokenizer.to_str().encode())
+        for tensor in (model.embedding, model.weights, model.token_mapping):
+            digest.update(b"" if tensor is None else tensor.tobytes())
+        self.name = name
+        self.sha256 = digest.hexdigest()
+        self.dim = int(model.dim)
+        self._model = model
+
+    def embed(self, text: str) -> bytes | None:
+        """See `Embedder.embed`."""
+        return self.embed_many([text])[0]
+
+    def embed_many(self, texts: Sequence[str]) -> list[bytes | None]:
+        """See `Embedder.embed_many`."""
+        if not texts:
+            return []
+        vectors = self._model.encode([without_surrogates(text) for text in texts])
+        return [pack(vector) for vector in vectors.tolist()]
+
+    def tokens(self, text: str) -> array[int]:  # noqa: ARG002 - the protocol's signature
+        """See `Embedder.tokens`."""
+        return array("H")
+
+    def tokens_many(self, texts: Sequence[str]) -> list[array[int]]:
+        """See `Embedder.tokens_many`."""
+        return [array("H") for _ in texts]
+
+    def weight(self, token: int) -> float:
+        """See `Embedder.weight`."""
+        raise LookupError(token)

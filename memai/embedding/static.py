@@ -1,0 +1,106 @@
+"""A model in a folder, read by this package itself."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+from array import array
+from collections.abc import Sequence
+
+from memai.embedding.bulk import Bulk
+from memai.embedding.files import UnusableError, fingerprint
+from memai.embedding.table import Table, pack
+from memai.embedding.wordpiece import SortedWords, WordPiece, read_vocabulary
+
+BULK_CHARACTERS = 40_000
+"""Size of a bulk from which numpy and tokenizers are worth their 150 ms of imports and set-up:
+pure Python needs about 4 microseconds a character."""
+
+
+class Static:
+    """The implementation of `Embedder` for a table of token vectors."""
+
+    def __init__(
+        self, name: str, folder: str, words: WordPiece, table: Table, sha256: str | None
+    ) -> None:
+        self.name = name
+        self.dim = table.dim
+        self._folder = folder
+        self._words = words
+        self._table = table
+        self._sha256 = sha256
+        self._comparable = table.rows <= 1 << 16
+        self._bulk: Bulk | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def sha256(self) -> str:
+        """See `Embedder.sha256`."""
+        if self._sha256 is None:
+            self._sha256 = fingerprint(self._folder)
+        return self._sha256
+
+    def embed(self, text: str) -> bytes | None:
+        """See `Embedder.embed`."""
+        ids, legible = self._words.read(text)
+        return pack(self._table.total(ids)) if legible else None
+
+    def embed_many(self, texts: Sequence[str]) -> list[bytes | None]:
+        """See `Embedder.embed_many`."""
+        bulk = self._bulk_for(texts)
+        if bulk is None:
+            return [self.embed(text) for text in texts]
+        return [
+            bulk.vector(ids) if complete or self._words.read(text).legible else None
+            for text, (ids, complete) in zip(texts, bulk.read(texts), strict=True)
+        ]
+
+    def tokens(self, text: str) -> array[int]:
+        """See `Embedder.tokens`."""
+        return array("H", self._words.read(text).ids if self._comparable else ())
+
+    def tokens_many(self, texts: Sequence[str]) -> list[array[int]]:
+        """See `Embedder.tokens_many`."""
+        bulk = self._bulk_for(texts) if self._comparable else None
+        if bulk is None:
+            return [self.tokens(text) for text in texts]
+        return [array("H", ids) for ids, _ in bulk.read(texts)]
+
+    def weight(self, token: int) -> float:
+        """See `Embedder.weight`."""
+        return math.hypot(*self._table.total([token]))
+
+    def _bulk_for(self, texts: Sequence[str]) -> Bulk | None:
+        with self._lock:
+            if self._bulk is None and sum(map(len, texts)) >= BULK_CHARACTERS:
+                self._bulk = Bulk(self._folder, self._table)
+            return self._bulk
+
+
+def packaged(name: str, folder: str) -> Static:
+    """Return the model of the package, with its digest and sorted word list from beside it.
+
+    Raises UnusableError and OSError when its files are missing or damaged.
+    """
+    try:
+        with open(os.path.join(folder, "space.json"), encoding="utf-8") as file:
+            sha256 = str(json.load(file)["sha256"])
+    except (ValueError, LookupError, TypeError):
+        raise UnusableError("its space.json is damaged") from None
+    indexed = os.path.exists(os.path.join(folder, "vocab.idx"))
+    words = WordPiece(SortedWords(folder) if indexed else read_vocabulary(folder))
+    return Static(name, folder, words, Table(folder), sha256)
+
+
+def local(name: str, folder: str) -> Static:
+    """Return the model in a folder, in model2vec's layout and with a BERT tokeniser.
+
+    Raises UnusableError for any other kind and for damage, OSError when files cannot be read.
+    """
+    table = Table(folder)
+    vocabulary = read_vocabulary(folder)
+    if not vocabulary or not 0 <= max(vocabulary.values()) < table.rows:
+        raise UnusableError("its vocabulary does not fit its table")
+    return Static(name, folder, WordPiece(vocabulary), table, None)

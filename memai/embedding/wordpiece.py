@@ -1,0 +1,204 @@
+"""Text to tokens: BERT's lower-casing normaliser and pre-tokeniser, then WordPiece.
+
+The same tokens as the package `tokenizers` gives, by the standard library alone: importing and
+setting up that package costs more than a short text does here. Where the two differ: the names of
+special tokens ("[PAD]") are text here, and a character that a newer Unicode table than the one of
+`tokenizers` knows is treated as what it is.
+"""
+
+import json
+import os
+import re
+import struct
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from memai.embedding.files import UnusableError, map_file
+
+MAX_TOKENS = 512
+"""Tokens of a text that count, as in model2vec; a passage has far fewer."""
+
+MAX_WORD = 100
+"""Characters of a word beyond which BERT's WordPiece calls it unknown."""
+
+_MEMO_WORDS = 50_000  # a server's memory stays bounded: about 10 MB
+
+# BERT's whitespace: the White_Space characters of Unicode without the controls, which it removes.
+_CHUNK = re.compile("[^\t\n\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+_ASCII_WORD = re.compile(r"[a-z0-9]+|[^a-z0-9]")
+_ASCII_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Vocabulary(Protocol):
+    """Words and pieces of words, and their token ids."""
+
+    def get(self, word: str, /) -> int | None:
+        """Return the id of a word, None if it is not in the vocabulary."""
+
+
+class Reading(NamedTuple):
+    """A text as a model sees it: ids of its known tokens, and whether most letters are theirs."""
+
+    ids: list[int]
+    legible: bool
+
+
+class WordPiece:
+    """A tokeniser over a vocabulary; safe to use from several threads."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._pieces_of: dict[str, list[int]] = {}
+
+    def read(self, text: str) -> Reading:
+        """Return the known tokens of a text, at most `MAX_TOKENS`, and how much of it they are.
+
+        Legible is a text unless more than half of its letters belong to unknown words.
+        """
+        ids: list[int] = []
+        known = unknown = 0
+        for word in words(text):
+            pieces = self.pieces(word)
+            if pieces:
+                ids += pieces
+                known += _letters(word)
+                if len(ids) >= MAX_TOKENS:
+                    break
+            elif len(word) <= MAX_WORD:  # a longer one is a key or a blob, not a language
+                unknown += _letters(word)
+        return Reading(ids[:MAX_TOKENS], known >= unknown)
+
+    def pieces(self, word: str) -> list[int]:
+        """Split a word into the longest known pieces, left to right; none if one is unknown."""
+        found = self._pieces_of.get(word)
+        if found is not None:
+            return found
+        pieces: list[int] = []
+        start, end = 0, len(word)
+        while start < len(word) <= MAX_WORD:
+            token = self._vocabulary.get("##" + word[start:end] if start else word[:end])
+            if token is not None:
+                pieces.append(token)
+                start, end = end, len(word)
+            elif end - start > 1:
+                end -= 1
+            else:
+                pieces = []
+                break
+        if len(self._pieces_of) >= _MEMO_WORDS:
+            self._pieces_of.clear()
+        self._pieces_of[word] = pieces
+        return pieces
+
+
+def words(text: str) -> Iterator[str]:
+    """Yield BERT's words of a text: lower case, no accents, punctuation and ideographs alone."""
+    for match in _CHUNK.finditer(text):
+        chunk = match[0]
+        if chunk.isascii():
+            yield from _ASCII_WORD.findall(_ASCII_CONTROL.sub("", chunk).lower())
+        else:
+            yield from _unicode_words(chunk)
+
+
+def _unicode_words(chunk: str) -> Iterator[str]:
+    kept = "".join(
+        f" {c} " if _is_ideograph(c) else c
+        for c in chunk
+        if c != "\ufffd" and unicodedata.category(c)[0] != "C"
+    )
+    word = ""
+    for c in unicodedata.normalize("NFD", kept):
+        category = unicodedata.category(c)
+        if category == "Mn":
+            continue
+        if c == " " or category[0] == "P" or (c.isascii() and not c.isalnum()):
+            if word:
+                yield word
+            if c != " ":
+                yield c
+            word = ""
+        else:
+            word += c.lower()
+    if word:
+        yield word
+
+
+def _is_ideograph(c: str) -> bool:
+    # The blocks BERT calls CJK: no kana, no Hangul.
+    return c >= "\u3400" and (
+        "\u4e00" <= c <= "\u9fff"
+        or c <= "\u4dbf"
+        or "\uf900" <= c <= "\ufaff"
+        or "\U00020000" <= c <= "\U0002fa1f"
+    )
+
+
+def _letters(word: str) -> int:
+    # Composed, or a Korean syllable would count as up to three letters.
+    return sum(map(str.isalpha, unicodedata.normalize("NFC", word)))
+
+
+class SortedWords:
+    """A vocabulary in a memory-mapped file `vocab.idx`, looked up by bisection.
+
+    Layout, little-endian uint32: n; n + 1 offsets of the words, in the order of their UTF-8 bytes;
+    their n ids; then those bytes. Saves the 15 ms of parsing tokenizer.json.
+    """
+
+    def __init__(self, folder: str) -> None:
+        data = map_file(folder, "vocab.idx")
+        size = struct.unpack_from("<I", data)[0] if len(data) >= 4 else 0
+        self._data, self._size = data, size
+        self._ids = 8 + 4 * size
+        self._bytes = self._ids + 4 * size
+        if not size or len(data) < self._bytes or len(data) != self._bytes + self._offset(size):
+            raise UnusableError("its vocab.idx is damaged")
+
+    def get(self, word: str, /) -> int | None:
+        """Return the id of a word, None if it is not in the vocabulary."""
+        key = word.encode()
+        at = bisect_left(range(self._size), key, key=self._word)
+        if at == self._size or self._word(at) != key:
+            return None
+        return int(struct.unpack_from("<I", self._data, self._ids + 4 * at)[0])
+
+    def _word(self, at: int) -> bytes:
+        start, end = struct.unpack_from("<II", self._data, 4 + 4 * at)
+        return self._data[self._bytes + start : self._bytes + end]
+
+    def _offset(self, at: int) -> int:
+        return int(struct.unpack_from("<I", self._data, 4 + 4 * at)[0])
+
+
+def read_vocabulary(folder: str) -> dict[str, int]:
+    """Return the vocabulary of a folder's tokenizer.json, its entry for unknown words left out.
+
+    Raises UnusableError when the file is missing, damaged or describes another kind of tokeniser.
+    """
+    try:
+        with open(os.path.join(folder, "tokenizer.json"), encoding="utf-8") as file:
+            tokenizer = json.load(file)
+        model, normalizer = tokenizer["model"], tokenizer["normalizer"]
+        is_bert = (
+            model["type"] == "WordPiece"
+            and model["continuing_subword_prefix"] == "##"
+            and model["max_input_chars_per_word"] == MAX_WORD
+            and normalizer["type"] == "BertNormalizer"
+            and normalizer["lowercase"]
+            and normalizer["clean_text"]
+            and normalizer["handle_chinese_chars"]
+            and normalizer["strip_accents"] is not False
+            and tokenizer["pre_tokenizer"]["type"] == "BertPreTokenizer"
+        )
+        vocabulary = {word: int(token) for word, token in model["vocab"].items()}
+        vocabulary.pop(model["unk_token"], None)
+    except FileNotFoundError:
+        raise UnusableError("its folder holds no tokenizer.json") from None
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise UnusableError("its tokenizer.json is damaged or of an unknown kind") from None
+    if not is_bert:
+        raise UnusableError("its tokeniser is not a lower-casing BERT WordPiece")
+    return vocabulary
