@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import re
 import threading
-from array import array
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memai.embedding.files import UnusableError
+if TYPE_CHECKING:
+    from array import array
 
 DEFAULT = "memai-static-1"
 """Name of the model in the package."""
@@ -95,6 +95,7 @@ _loaded: dict[str, Embedder | NoModel] = {}
 
 
 def _load(name: str) -> Embedder | NoModel:
+    from memai.embedding.files import UnusableError
     from memai.embedding.static import packaged
 
     try:
@@ -113,6 +114,7 @@ def _load(name: str) -> Embedder | NoModel:
 
 
 def _local(name: str, folder: str) -> Embedder | NoModel:
+    from memai.embedding.files import UnusableError
     from memai.embedding.static import local
 
     try:
