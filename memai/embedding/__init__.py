@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -64,6 +64,19 @@ class Embedder(Protocol):
 
     def tokens_many(self, texts: Sequence[str]) -> list[array[int]]:
         """Return `tokens` of each text; ten times faster in a large bulk."""
+
+    def nearest(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
+        """Return for each of some tokens the ids of tokens near it and their cosines (0 to 1).
+
+        The packaged model keeps 16 neighbours of each token, itself besides, and does not look at
+        `among`; of a model without such a table it is `cosines`.
+        """
+
+    def cosines(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
+        """Return for each of some tokens its cosine (0 if negative) with each token of `among`.
+
+        Exact, and needs numpy. Empty for a model whose tokens are not offered.
+        """
 
     def weight(self, token: int) -> float:
         """Return the length of what a token adds to a text's sum: how much it says."""

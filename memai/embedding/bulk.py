@@ -1,13 +1,20 @@
 """Many texts at once, by numpy and tokenizers: the same tokens and vectors, ten times faster."""
 
+from __future__ import annotations
+
 import json
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from memai.embedding.table import Table
 from memai.embedding.wordpiece import MAX_TOKENS
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
 
 _BATCH = 1024
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -28,14 +35,7 @@ class Bulk:
         self._tokenizer.encode_special_tokens = True  # "[PAD]" in somebody's text is text
         model = json.loads(self._tokenizer.to_str())["model"]
         self._unknown = self._tokenizer.token_to_id(model["unk_token"])
-        self._rows = np.frombuffer(
-            table.data, _DTYPES[table.format], table.rows * table.dim, table.offset
-        ).reshape(table.rows, table.dim)
-        self._scales = (
-            np.ones(table.rows, np.float32)
-            if table.scales_offset is None
-            else np.frombuffer(table.data, "<f4", table.rows, table.scales_offset)
-        )
+        self._rows, self._scales = rows_and_scales(table)
 
     def read(self, texts: Sequence[str]) -> Iterator[tuple[list[int], bool]]:
         """Yield for each text the ids of its known tokens and whether it has no unknown ones."""
@@ -53,6 +53,34 @@ class Bulk:
             return None
         packed: bytes = (total / length).astype("<f4").tobytes()
         return packed
+
+
+def cosines(table: Table, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
+    """Return for each of some tokens its cosine with each of others, 0 for one below 0."""
+    import numpy as np
+
+    rows, _ = rows_and_scales(table)
+
+    def units(ids: Collection[int]) -> NDArray[float32]:
+        chosen = rows[np.fromiter(ids, np.int64, len(ids))].astype(np.float32)
+        lengths: NDArray[float32] = np.linalg.norm(chosen, axis=1, keepdims=True)
+        return chosen / np.maximum(lengths, np.finfo(np.float32).tiny, dtype=np.float32)
+
+    found = np.clip(units(tokens) @ units(among).T, 0, 1)
+    return [dict(zip(among, row, strict=True)) for row in found.tolist()]
+
+
+def rows_and_scales(table: Table) -> tuple[NDArray[Any], NDArray[float32]]:
+    """Return a table's rows (tokens, dim), as stored, and scales (tokens,), over the same memory."""
+    import numpy as np
+
+    rows = np.frombuffer(table.data, _DTYPES[table.format], table.rows * table.dim, table.offset)
+    scales = (
+        np.ones(table.rows, np.float32)
+        if table.scales_offset is None
+        else np.frombuffer(table.data, "<f4", table.rows, table.scales_offset)
+    )
+    return rows.reshape(table.rows, table.dim), scales
 
 
 def without_surrogates(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from model2vec import StaticModel
 
@@ -47,6 +47,14 @@ class Foreign:
     def tokens_many(self, texts: Sequence[str]) -> list[array[int]]:
         """See `Embedder.tokens_many`."""
         return [array("H") for _ in texts]
+
+    def nearest(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
+        """See `Embedder.nearest`."""
+        return self.cosines(tokens, among)
+
+    def cosines(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:  # noqa: ARG002
+        """See `Embedder.cosines`."""
+        return [{} for _ in tokens]
 
     def weight(self, token: int) -> float:
         """See `Embedder.weight`."""

@@ -7,10 +7,11 @@ import math
 import os
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from memai.embedding.bulk import Bulk
+from memai.embedding.bulk import Bulk, cosines
 from memai.embedding.files import UnusableError, fingerprint
+from memai.embedding.nearest import NearestTokens
 from memai.embedding.table import Table, pack
 from memai.embedding.wordpiece import SortedWords, WordPiece, read_vocabulary
 
@@ -23,7 +24,13 @@ class Static:
     """The implementation of `Embedder` for a table of token vectors."""
 
     def __init__(
-        self, name: str, folder: str, words: WordPiece, table: Table, sha256: str | None
+        self,
+        name: str,
+        folder: str,
+        words: WordPiece,
+        table: Table,
+        sha256: str | None = None,
+        nearest: NearestTokens | None = None,
     ) -> None:
         self.name = name
         self.dim = table.dim
@@ -31,6 +38,7 @@ class Static:
         self._words = words
         self._table = table
         self._sha256 = sha256
+        self._nearest = nearest
         self._comparable = table.rows <= 1 << 16
         self._bulk: Bulk | None = None
         self._lock = threading.Lock()
@@ -68,6 +76,16 @@ class Static:
             return [self.tokens(text) for text in texts]
         return [array("H", ids) for ids, _ in bulk.read(texts)]
 
+    def nearest(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
+        """See `Embedder.nearest`."""
+        if self._nearest is not None:
+            return [self._nearest.of(token) for token in tokens]
+        return self.cosines(tokens, among)
+
+    def cosines(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
+        """See `Embedder.cosines`."""
+        return cosines(self._table, tokens, among)
+
     def weight(self, token: int) -> float:
         """See `Embedder.weight`."""
         return math.hypot(*self._table.total([token]))
@@ -80,7 +98,10 @@ class Static:
 
 
 def packaged(name: str, folder: str) -> Static:
-    """Return the model of the package, with its digest and sorted word list from beside it.
+    """Return the model of the package, with what is kept beside it to be quick.
+
+    That is the digest of its files, its sorted words and the nearest tokens of each; the last two
+    can be done without.
 
     Raises UnusableError and OSError when its files are missing or damaged.
     """
@@ -89,9 +110,11 @@ def packaged(name: str, folder: str) -> Static:
             sha256 = str(json.load(file)["sha256"])
     except (ValueError, LookupError, TypeError):
         raise UnusableError("its space.json is damaged") from None
-    indexed = os.path.exists(os.path.join(folder, "vocab.idx"))
-    words = WordPiece(SortedWords(folder) if indexed else read_vocabulary(folder))
-    return Static(name, folder, words, Table(folder), sha256)
+    present = set(os.listdir(folder))
+    table = Table(folder)
+    words = SortedWords(folder) if "vocab.idx" in present else read_vocabulary(folder)
+    nearest = NearestTokens(folder, table.rows) if "nearest.bin" in present else None
+    return Static(name, folder, WordPiece(words), table, sha256, nearest)
 
 
 def local(name: str, folder: str) -> Static:
@@ -103,4 +126,4 @@ def local(name: str, folder: str) -> Static:
     vocabulary = read_vocabulary(folder)
     if not vocabulary or not 0 <= max(vocabulary.values()) < table.rows:
         raise UnusableError("its vocabulary does not fit its table")
-    return Static(name, folder, WordPiece(vocabulary), table, None)
+    return Static(name, folder, WordPiece(vocabulary), table)
