@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 NORMALISATION = 1
 """Version of the recipe of `index_words`; a store remembers which one filled its index."""
@@ -27,68 +29,64 @@ MAX_QUERY_BYTES = 4096
 MAX_CLAUSES = 32
 """Most clauses of one query: 20,000 terms took FTS5 77 s on 100,000 memories."""
 
-STOP_WORDS = frozenset(
-    """a about above after again against all am an and any are as at be because been before being
-    below between both but by can could did do does doing don down during each few for from further
-    had has have having he her here hers herself him himself his how i if in into is it its itself
-    just me more most my myself no nor not now of off on once only or other our ours ourselves out
-    over own s same she should so some such t than that the their theirs them themselves then there
-    these they this those through to too under until up very was we were what when where which
-    while who whom why will with would you your yours yourself yourselves""".split(),
-)
+_FUNCTION_WORDS = """
+a about above after again against all am an and any are as at be because been before being below
+between both but by can could did do does doing don down during each few for from further had has
+have having he her here hers herself him himself his how i if in into is it its itself just me more
+most my myself no nor not now of off on once only or other our ours ourselves out over own s same
+she should so some such t than that the their theirs them themselves then there these they this
+those through to too under until up very was we were what when where which while who whom why will
+with would you your yours yourself yourselves
+"""
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 """English function words: left out of a query that has other words, never out of the index."""
 
-_NEGATIONS = frozenset("no not never none neither nor without cannot".split())
+_NEGATIONS = frozenset(("no", "not", "never", "none", "neither", "nor", "without", "cannot", "t"))
 
 _LONGEST_WORD = 200  # characters; longer ones are blobs, cut alike at both ends
-_LONGEST_NAME = 64  # characters; a longer mixed-case word is base64, not a camelCase name
-_LONGEST_PREFIX_FREE = 3  # characters a last word needs to be continued: two cost 166 ms at 100k
+_LONGEST_NAME = 64  # characters; a longer word in mixed case is base64, not a camelCase name
+_LEAST_PREFIX = 3  # characters a last word needs to be continued: two cost 166 ms at 100k
+# Continuing the last word of queries of any length cost 6 points of nDCG@10 on cosqa, 2 on notes.
+_FEW_WORDS = 2
 
 _CJK = (
     "\u3005-\u3007\u3041-\u3096\u3099\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 _HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
+# Thai, Lao, Myanmar, Khmer.
 _UNSPACED = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u1049\u1050-\u109f\u1780-\u17d3"
-_LATIN = "A-Za-z0-9\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0300-\u036f\u1e00-\u1eff"
+_MARKS = "\u0300-\u036f"
+_LATIN = "A-Za-z0-9\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u1e00-\u1eff" + _MARKS
 # Vowel points, which writers may leave out, and the Arabic stretching stroke.
 _POINTS = "\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
-# Blocks whose combining signs are letters in all but name; FTS5 would break the word at each.
-_INDIC = "\u0900-\u0963\u0966-\u0dff\u0f71-\u0fbc"
-_SYMBOLS = (
-    "\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
-)
-_SEGMENT = re.compile(
+# Indic and Tibetan: their combining signs are letters in all but name.
+_SIGNED = "\u0900-\u0963\u0966-\u0dff\u0f71-\u0fbc"
+_SYMBOLS = "\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+_NAMED = (
     r"(?P<named>(?<![A-Za-z0-9])(?:[A-Za-z]{1,12}\+\+|[A-Za-z]\#(?![\w#]))"
     r"|\.NET(?![A-Za-z0-9])|(?<!\S)\.net(?!\w))"
-    f"|(?P<latin>[{_LATIN}]+)"
-    f"|(?P<cjk>[{_CJK}]+)"
-    f"|(?P<hangul>[{_HANGUL}]+)"
-    f"|(?P<unspaced>[{_UNSPACED}]+)"
-    f"|(?P<symbol>[{_SYMBOLS}])"
-    f"|(?P<other>(?:[^\\W_{_LATIN}{_CJK}{_HANGUL}{_UNSPACED}]|[{_POINTS}{_INDIC}])+)",
 )
+_ASCII_SEGMENT = re.compile(f"{_NAMED}|(?P<latin>[A-Za-z0-9]+)")
 _ASCII_WORD = re.compile("[A-Za-z0-9]+")
-_NAMED = re.compile(r"\+\+|#|\.net", re.IGNORECASE)
 _CAMEL_PART = re.compile(
     "[A-Z]{2,}s(?![a-z0-9])|[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z][a-z0-9]*|[A-Z0-9]+",
 )
-# Invisible inside words: soft hyphen, joiners, directions, variation selectors, BOM, NUL.
-_INVISIBLE = re.compile(
+# Unseen inside words: NUL, soft hyphen, joiners, directions, variation selectors, BOM, tags.
+_UNSEEN = (
     "[\x00\u00ad\u034f\u061c\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
-    "\U000e0000-\U000e01ef]+",
+    "\U000e0000-\U000e01ef]+"
 )
-_SURROGATES = re.compile("[\x00\ud800-\udfff]+")
-_MARK_RUN = re.compile(r"[^\w\s!-~]{64,}")
-_LATIN_MARKS = re.compile("[\u0300-\u036f]+")
-_DROPPED_POINTS = re.compile(f"[{_POINTS}]+")
-_SIGN = re.compile("[\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u0f71-\u0fbc\u102b-\u109f\u17b4-\u17d3]")
-_CLUSTER = re.compile("[^\ue000-\uf8ff][\ue000-\uf8ff]*|[\ue000-\uf8ff]+")
-_ARABIC_ARTICLE = re.compile("^(?:[وفبك]?ال|لل)(?=.{3})")
+_NOT_TEXT = re.compile("[\x00\ud800-\udfff]+")
+_CLUSTER = "[^\ue000-\uf8ff][\ue000-\uf8ff]*|[\ue000-\uf8ff]+"
+_ARABIC_ARTICLE = "^(?:[وفبك]?ال|لل)(?=.{3})"
 _ARABIC_FORMS = str.maketrans("أإآٱىةیک", "اااايهيك")
 _QUOTED = re.compile(r"(?<![^\W_])[\"“]([^\"“”]+)[\"”](?![^\W_])")
-_CLITIC = re.compile(r"^(.*[^\W_])['’ʼ](s|t|re|ve|ll|d|m)(\W*)$", re.IGNORECASE | re.DOTALL)
-_PUNCTUATED = re.compile(r"[^\w\s'’ʼ]|_")
+_CLITIC = re.compile(r"(.*[^\W_])['\u2019\u02bc](s|t|re|ve|ll|d|m)(\W*)", re.IGNORECASE | re.DOTALL)
+_BETWEEN = re.compile(r"[\s\u2013\u2014]+")
+_OPENING = "'\"\u2018\u201c*`,;"
+_CLOSING = "'\"\u2019\u201d*`.,;:!?"
+_PUNCTUATED = re.compile(r"[^\w\s'\u2019\u02bc]|_")
 
 
 class Clause(NamedTuple):
@@ -102,9 +100,10 @@ class WordQuery(NamedTuple):
     """A query taken apart for the word routes.
 
     `clauses` are alternatives, best first; `phrases` are those that must occur (what stood in
-    double quotes), and are among the clauses too, so that ``phrases AND (clauses OR-ed)`` leaves
-    the other words optional. `substrings` are folded pieces of three characters or more whose
-    punctuation matters. `text` is the cleaned query, for embedding.
+    double quotes), and are among the clauses too, as their words are, so that
+    ``phrases AND (clauses OR-ed)`` ranks by all of it. `substrings` are folded pieces of three
+    characters or more whose punctuation or digits matter. `text` is the cleaned query, for
+    embedding.
     """
 
     clauses: tuple[Clause, ...]
@@ -113,22 +112,59 @@ class WordQuery(NamedTuple):
     text: str
 
 
+class _Piece(NamedTuple):
+    kind: str  # named, latin, other: words; cjk, hangul, unspaced: runs of pairs; symbol
+    text: str
+    tokens: list[str]
+
+
+_WORD_KINDS = frozenset(("named", "latin", "other"))
+_RUN_KINDS = frozenset(("cjk", "hangul"))
+
+
 # -- one normal form for both ends ------------------------------------------------------------
+
+
+@cache
+def _any_segment() -> re.Pattern[str]:
+    """Return the pattern that cuts text of any script; compiled late, for it takes 3 ms."""
+    return re.compile(
+        f"{_NAMED}"
+        f"|(?P<latin>[{_LATIN}]+)"
+        f"|(?P<cjk>[{_CJK}]+)"
+        f"|(?P<hangul>[{_HANGUL}]+)"
+        f"|(?P<unspaced>[{_UNSPACED}]+)"
+        f"|(?P<symbol>[{_SYMBOLS}])"
+        f"|(?P<other>(?:[^\\W_{_LATIN}{_CJK}{_HANGUL}{_UNSPACED}]|[{_MARKS}{_POINTS}{_SIGNED}])+)",
+    )
+
+
+@cache
+def _signs() -> dict[int, int]:
+    """Return where combining signs go in the private use area.
+
+    FTS5 takes category M for a separator, which would break the word at each, and Co for a letter.
+    """
+    return {
+        sign: 0xE000 + sign - 0x900
+        for low, high in ((0x900, 0xFBD), (0x102B, 0x10A0), (0x17B4, 0x17D4))
+        for sign in range(low, high)
+        if unicodedata.category(chr(sign))[0] == "M"
+    }
+
+
+def _without_accents(run: re.Match[str]) -> str:
+    return "".join(c for c in run[0] if not unicodedata.combining(c))
 
 
 def _compose(text: str) -> str:
     """Return `text` in NFKC, in linear time.
 
-    Sorting a run of combining marks is quadratic, so marks are dropped from runs that no
-    language writes.
+    Sorting a run of combining marks is quadratic, so runs that no language writes lose theirs.
     """
     if text.isascii():
         return text
-
-    def thin(run: re.Match[str]) -> str:
-        return "".join(c for c in run[0] if not unicodedata.combining(c))
-
-    return unicodedata.normalize("NFKC", _MARK_RUN.sub(thin, text))
+    return unicodedata.normalize("NFKC", re.sub(r"[^\w\s!-~]{64,}", _without_accents, text))
 
 
 def fold(text: str) -> str:
@@ -139,61 +175,43 @@ def fold(text: str) -> str:
 
 
 def _prepare(text: str) -> str:
-    return text.replace("\x00", "") if text.isascii() else _compose(_INVISIBLE.sub("", text))
+    return text.replace("\x00", "") if text.isascii() else _compose(re.sub(_UNSEEN, "", text))
 
 
 def _latin(word: str) -> list[str]:
     """Return a Latin word folded, and after it the parts of a camelCase name."""
-    if word.islower() and word.isascii():
-        return [word[:_LONGEST_WORD]]
     word = word[:_LONGEST_WORD]
-    folded = [word.lower() if word.isascii() else _LATIN_MARKS.sub("", fold(word))]
-    if not folded[0]:
-        return []
+    if not word.isascii():
+        word = re.sub(f"[{_MARKS}]+", "", fold(word))
+        return [word] if word else []
+    words = [word.lower()]
     if len(word) <= _LONGEST_NAME and not word.isupper() and not word[1:].islower():
-        parts = _CAMEL_PART.findall(word) if word.isascii() else []
+        parts = _CAMEL_PART.findall(word)
         if len(parts) > 1:
-            folded += [part.lower() for part in parts]
-    return folded
+            words += [part.lower() for part in parts]
+    return words
 
 
 def _other(word: str) -> list[str]:
     """Return a word of another spaced script as FTS5 can keep it whole."""
-    word = _DROPPED_POINTS.sub("", fold(word[:_LONGEST_WORD]))
+    word = re.sub(f"[{_MARKS}{_POINTS}]+", "", fold(word[:_LONGEST_WORD]))
     if "\u0600" <= word[:1] <= "\u06ff":
-        word = _ARABIC_ARTICLE.sub("", word.translate(_ARABIC_FORMS))
-    word = _signs_kept(_LATIN_MARKS.sub("", word))
-    return [word] if word else []
+        word = re.sub(_ARABIC_ARTICLE, "", word.translate(_ARABIC_FORMS))
+    return [word.translate(_signs())] if word else []
 
 
-def _signs_kept(word: str) -> str:
-    """Return `word` with its combining signs moved to the private use area.
-
-    unicode61 takes category M for a separator and Co for a letter.
-    """
-    return _SIGN.sub(
-        lambda sign: chr(0xE000 + ord(sign[0]) - 0x900)
-        if unicodedata.category(sign[0])[0] == "M"
-        else sign[0],
-        word,
-    )
+def _named(name: str) -> list[str]:
+    word = name.strip("+#.").lower()
+    if name.startswith("."):
+        return [word, "dotnet"]
+    return [word, word + ("sharp" if name.endswith("#") else "plusplus")]
 
 
-def _named(word: str) -> list[str]:
-    name = word.strip("+#.").lower()
-    if word.startswith("."):
-        return [name, "dotnet"]
-    return [name, name + ("sharp" if word.endswith("#") else "plusplus")]
-
-
-def _pairs(kind: str, run: str) -> list[str]:
-    """Return the overlapping pairs of a run written without blanks; one character is itself."""
-    units: Sequence[str] = run
-    if kind == "unspaced":
-        units = _CLUSTER.findall(_signs_kept(run))
+def _pairs(units: Sequence[str]) -> list[str]:
+    """Return the overlapping pairs of a run written without blanks; one unit is itself."""
     if len(units) == 1:
         return list(units)
-    return [a + b for a, b in zip(units, units[1:], strict=False)]
+    return [a + b for a, b in pairwise(units)]
 
 
 def _tokens(kind: str, segment: str) -> list[str]:
@@ -206,12 +224,19 @@ def _tokens(kind: str, segment: str) -> list[str]:
     if kind == "symbol":
         # The closing x keeps the stemmer from taking "1f4ed" for a past tense.
         return [f"u{ord(segment):x}x"]
-    return _pairs(kind, segment)
+    if kind == "unspaced":
+        return _pairs(re.findall(_CLUSTER, segment.translate(_signs())))
+    return _pairs(segment)
 
 
-def _segments(text: str) -> Iterator[tuple[str, str]]:
-    for segment in _SEGMENT.finditer(text):
-        yield segment.lastgroup or "", segment[0]
+def _pieces(text: str) -> Iterator[_Piece]:
+    """Cut prepared text into words, runs and symbols, each with what is indexed of it."""
+    pattern = _ASCII_SEGMENT if text.isascii() else _any_segment()
+    for segment in pattern.finditer(text):
+        kind = segment.lastgroup or ""
+        tokens = _tokens(kind, segment[0])
+        if tokens:
+            yield _Piece(kind, segment[0], tokens)
 
 
 def index_words(text: str) -> str:
@@ -222,14 +247,17 @@ def index_words(text: str) -> str:
     """
     text = _prepare(text)
     words: list[str] = []
-    if text.isascii() and not _NAMED.search(text):
+    if text.isascii() and "++" not in text and "#" not in text and ".net" not in text.lower():
         for word in _ASCII_WORD.findall(text):
-            words += _latin(word)
+            if word.islower() and len(word) <= _LONGEST_WORD:
+                words.append(word)
+            else:
+                words += _latin(word)
         return " ".join(words)
     extra: dict[str, None] = {}
-    for kind, segment in _segments(text):
-        words += _tokens(kind, segment)
-        if kind in ("cjk", "hangul") and len(segment) > 1:
+    for kind, segment, tokens in _pieces(text):
+        words += tokens
+        if kind in _RUN_KINDS and len(segment) > 1:
             extra[segment[-1]] = None
             if kind == "hangul" and len(segment) > 2:
                 extra[segment[:_LONGEST_WORD]] = None
@@ -240,19 +268,19 @@ def index_words(text: str) -> str:
 
 
 def _cleaned(query: str) -> str:
-    query = _SURROGATES.sub("", query[:MAX_QUERY_BYTES])
+    query = _NOT_TEXT.sub("", query[:MAX_QUERY_BYTES])
     return query.encode()[:MAX_QUERY_BYTES].decode(errors="ignore")
 
 
 def _phrase(text: str) -> Clause | None:
     """Return `text` as words that follow each other; None if it has no words."""
-    tokens: list[str] = []
-    alone = False
-    for kind, segment in _segments(text):
-        tokens += _tokens(kind, segment)
-        alone = kind in ("cjk", "hangul") and len(segment) == 1
-    starred = text.rstrip().endswith("*") and bool(tokens) and len(tokens[-1]) > 1
-    return Clause(tuple(tokens), alone or starred) if tokens else None
+    pieces = list(_pieces(text))
+    if not pieces:
+        return None
+    last = pieces[-1]
+    begun = last.kind in _RUN_KINDS and len(last.text) == 1
+    starred = text.rstrip().endswith("*") and len(last.tokens[-1]) > 1
+    return Clause(tuple(token for piece in pieces for token in piece.tokens), begun or starred)
 
 
 def excluded(words: Sequence[str]) -> tuple[Clause, ...]:
@@ -267,94 +295,110 @@ def _continued(tokens: tuple[str, ...]) -> Clause:
     return Clause((*tokens[:-1], last), prefix=True)
 
 
-def _single(kind: str, words: list[str], *, prefix: bool, keep: bool) -> Iterator[Clause]:
-    if not words or (words[0] in STOP_WORDS and not keep):
+def _single(piece: _Piece, *, goes_on: bool, keep: bool) -> Iterator[Clause]:
+    """Give the clauses of a word that stands alone."""
+    first, *parts = piece.tokens
+    if first in STOP_WORDS and not keep:
         return
-    if kind == "named":
-        yield Clause((words[1],))
-    yield Clause((words[0],))
-    if kind == "latin" and len(words) > 1:
-        yield Clause(tuple(words[1:]))
-    if prefix:
-        yield _continued((words[0],))
+    if piece.kind == "named":
+        yield Clause((parts[0],))
+    yield Clause((first,))
+    # GitHub is a name; getUser and MemorySystemAdapter may be met as their words.
+    if piece.kind == "latin" and parts and (piece.text[0].islower() or len(parts) > 2):
+        yield Clause(tuple(parts))
+    if goes_on:
+        yield _continued((first,))
 
 
-def _compound(pieces: list[list[str]], *, prefix: bool) -> Iterator[Clause]:
+def _glued(pieces: list[_Piece], *, hyphen: bool, goes_on: bool) -> Iterator[Clause]:
     """Give the clauses of words glued by punctuation: the phrase, then what widens it.
 
     One word and numbers are a name (a ticket, a version, an address) and stay together; several
-    words may also be met apart.
+    words, or a number and a word behind it, may also be met apart.
     """
-    tokens = tuple(word for words in pieces for word in words)
+    tokens = tuple(token for piece in pieces for token in piece.tokens)
     yield Clause(tokens)
-    if prefix:
+    if goes_on:
         yield _continued(tokens)
-    firsts = [words[0] for words in pieces]
-    if len(firsts) == 2 and all(word.isalpha() for word in firsts):
-        yield Clause(("".join(firsts),))
-    apart = [w for w in firsts if len(w) > 2 and w.isalpha() and w not in STOP_WORDS]
-    if len(apart) > 1 or all(word.isalpha() for word in firsts):
-        for word in dict.fromkeys(apart):
-            yield Clause((word,))
+    words = [piece.tokens[0] for piece in pieces]
+    alphabetic = sum(word.isalpha() for word in words)
+    if hyphen and alphabetic == len(words) == 2:
+        yield Clause(("".join(words),))
+    measure = alphabetic > 0 and words[0].isdigit()
+    if alphabetic > 1 or alphabetic == len(words) or measure:
+        for word in words:
+            if len(word) > 1 and word not in STOP_WORDS and (measure or word.isalpha()):
+                yield Clause((word,))
 
 
-def _chunk(chunk: str, *, last: bool, keep: bool) -> Iterator[Clause]:
-    """Give the clauses of one stretch of a query between blanks."""
-    clitic = _CLITIC.match(chunk)
+def _run(piece: _Piece, *, sparse: bool) -> Iterator[Clause]:
+    """Give the clauses of an emoji or of a run without blanks."""
+    if piece.kind == "hangul" and len(piece.text) > 2:
+        yield Clause((piece.text[:_LONGEST_WORD],))
+    alone = piece.kind in _RUN_KINDS and len(piece.text) == 1
+    for token in piece.tokens[:: 2 if sparse else 1]:
+        yield Clause((token,), prefix=alone)
+
+
+def _chunk(chunk: str, *, last: bool, keep: bool, sparse: bool) -> Iterator[Clause]:
+    """Give the clauses of what stands between blanks.
+
+    `last`: its end may be continued; `keep`: stop words too; `sparse`: every other pair of a run.
+    """
+    clitic = _CLITIC.fullmatch(chunk)
     if clitic:
         if clitic[2].lower() == "t" and not keep:
             return
         chunk = clitic[1] + clitic[3]
-    run: list[tuple[str, list[str]]] = []
-    segments = list(_segments(chunk))
-    starred = chunk.rstrip(")]}.,;").endswith("*") and not chunk.startswith("*")
-    open_ended = last and chunk[-1:].isalnum()
-
-    def flush(*, final: bool) -> Iterator[Clause]:
-        if not run:
-            return
-        word = run[-1][1][0]
-        size = len("".join(w[0] for _, w in run))
-        prefix = final and not word.isdigit() and (
-            (open_ended and size >= _LONGEST_PREFIX_FREE) or (starred and size > 1)
-        )
-        if len(run) == 1:
-            yield from _single(*run[0], prefix=prefix, keep=keep)
-        else:
-            yield from _compound([words for _, words in run], prefix=prefix)
-        run.clear()
-
-    for number, (kind, segment) in enumerate(segments, 1):
-        tokens = _tokens(kind, segment)
-        if kind in ("latin", "other", "named"):
-            if tokens:
-                run.append((kind, tokens))
-            if number == len(segments):
-                yield from flush(final=True)
+    pieces = list(_pieces(chunk))
+    starred = chunk.endswith("*") and not chunk.startswith("*")
+    for are_words, group in groupby(pieces, lambda piece: piece.kind in _WORD_KINDS):
+        if not are_words:
+            for piece in group:
+                yield from _run(piece, sparse=sparse)
             continue
-        yield from flush(final=False)
-        if kind == "hangul" and len(segment) > 2:
-            yield Clause((segment[:_LONGEST_WORD],))
-        for token in tokens:
-            yield Clause((token,), prefix=kind in ("cjk", "hangul") and len(segment) == 1)
+        words = list(group)
+        end = words[-1]
+        size = sum(len(word.tokens[0]) for word in words)
+        goes_on = (
+            end is pieces[-1]
+            and not end.tokens[0].isdigit()
+            and (starred or (last and chunk[-1].isalnum() and size >= _LEAST_PREFIX))
+            and size > 1
+        )
+        if len(words) == 1:
+            yield from _single(end, goes_on=goes_on, keep=keep)
+        else:
+            yield from _glued(words, hyphen="-" in chunk, goes_on=goes_on)
+
+
+def _clauses(chunks: list[str], *, last: bool, keep: bool, sparse: bool) -> list[Clause]:
+    found: list[Clause] = []
+    words = 0
+    for number, chunk in enumerate(chunks, 1):
+        ending = last and number == len(chunks) and words < _FEW_WORDS
+        clauses = list(_chunk(chunk, last=ending, keep=keep, sparse=sparse))
+        words += bool(clauses)
+        found += clauses
+    return found
 
 
 def _trimmed(chunk: str) -> str:
     """Return a stretch of a query without the punctuation of the sentence around it."""
-    chunk = chunk.rstrip(".,;:!?'\"’”*`").lstrip("'\"‘“*`,;")
+    chunk = chunk.rstrip(_CLOSING).lstrip(_OPENING)
     for left, right in ("()", "[]", "{}"):
         if chunk.startswith(left) and (right not in chunk or chunk.endswith(right)):
             chunk = chunk[1:]
         if chunk.endswith(right) and left not in chunk:
             chunk = chunk[:-1]
-    return chunk.rstrip(".,;:!?'\"’”*`")
+    return chunk.rstrip(_CLOSING)
 
 
-def _substrings(chunks: Iterable[str]) -> Iterator[str]:
+def _substrings(chunks: list[str]) -> Iterator[str]:
     for chunk in chunks:
         piece = fold(_trimmed(chunk))
         mixed = any(c.isdigit() for c in piece) and any(c.isalpha() for c in piece)
-        if len(piece) >= 3 and _SEGMENT.search(piece) and (mixed or _PUNCTUATED.search(piece)):
+        if len(piece) >= 3 and (mixed or _PUNCTUATED.search(piece)) and any(_pieces(piece)):
             yield piece
 
 
@@ -362,18 +406,19 @@ def word_query(query: str) -> WordQuery:
     """Take a query apart into what the word routes look for; never fails."""
     text = _cleaned(query)
     plain = _prepare(text)
-    phrases = [clause for clause in map(_phrase, _QUOTED.findall(plain)) if clause]
-    chunks = _QUOTED.sub(" ", plain).split()
-    found: list[Clause] = []
-    for keep in (False, True):
-        found = [*phrases]
-        for number, chunk in enumerate(chunks, 1):
-            found += _chunk(chunk, last=number == len(chunks), keep=keep)
-        if found:
+    phrases = tuple(
+        dict.fromkeys(clause for clause in map(_phrase, _QUOTED.findall(plain)) if clause)
+    )[:MAX_CLAUSES]
+    chunks = [chunk for chunk in _BETWEEN.split(_QUOTED.sub(r" \1 ", plain)) if chunk]
+    found: dict[Clause, None] = {}
+    for keep, sparse in ((False, False), (False, True), (True, False), (True, True)):
+        clauses = _clauses(chunks, last=not phrases, keep=keep, sparse=sparse)
+        found = dict.fromkeys([*phrases, *clauses])
+        if found and (len(found) <= MAX_CLAUSES or sparse):
             break
     return WordQuery(
-        tuple(dict.fromkeys(found))[:MAX_CLAUSES],
-        tuple(dict.fromkeys(phrases))[:MAX_CLAUSES],
+        tuple(found)[:MAX_CLAUSES],
+        phrases,
         tuple(dict.fromkeys(_substrings(chunks)))[:MAX_CLAUSES],
         text,
     )
@@ -389,7 +434,7 @@ _PASSAGE_MOST = 1200
 _CUTS = (
     re.compile(r"\n[^\S\n]*(?=\n)|\n(?=#{1,6}\s)"),
     re.compile(r"\n|\r"),
-    re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]"),
+    re.compile(r"[.!?…][\"')\]]*(?=\s)|[。\uff01\uff1f]"),
     re.compile(r"\s"),
 )
 _NOT_BLANK = re.compile(r"\S")
@@ -445,7 +490,7 @@ def outline(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int,
 # -- snippets ---------------------------------------------------------------------------------
 
 _ENDINGS = re.compile("(?:ations?|ments?|ings?|ed|es|s|ly)$")
-_SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|[。！？]\s*|\n\s*)(?=\S)")
+_SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|[。\uff01\uff1f]\s*|\n\s*)(?=\S)")
 
 
 def _stem(word: str) -> str:
@@ -474,19 +519,18 @@ def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[i
     if not stems:
         return []
     found: list[tuple[int, int, str]] = []
-    for segment in _SEGMENT.finditer(text, *span):
-        kind, start = segment.lastgroup or "", segment.start()
-        if kind in ("cjk", "hangul"):
-            run = segment[0]
-            for i in range(max(1, len(run) - 1)):
-                pair = fold(run[i : i + 2])
-                if pair in stems or pair.startswith(beginnings):
-                    found.append((start + i, min(start + i + 2, segment.end()), pair))
-            continue
-        for token in _tokens(kind, segment[0] if kind == "symbol" else _compose(segment[0])):
-            if _stem(token) in stems or (beginnings and token.startswith(beginnings)):
-                found.append((start, segment.end(), _stem(token)))
-                break
+    for segment in _any_segment().finditer(text, *span):
+        kind, (start, end) = segment.lastgroup or "", segment.span()
+        composed = _compose(segment[0])
+        tokens = _tokens(kind, composed)
+        paired = kind in _RUN_KINDS and len(composed) == end - start
+        for number, token in enumerate(tokens):
+            if _stem(token) in stems or token.startswith(beginnings):
+                if paired:
+                    found.append((start + number, min(start + number + 2, end), token))
+                else:
+                    found.append((start, end, _stem(token)))
+                    break
     return found
 
 
@@ -541,7 +585,7 @@ def _word_start(text: str, begin: int, start: int, limit: int) -> int:
     sentences = [m.end() for m in _SENTENCE_START.finditer(text, start, limit + 1)]
     if sentences and sentences[0] <= limit:
         return sentences[0]
-    blank = re.compile(r"\s").search(text, start - 1, limit)
+    blank = _CUTS[-1].search(text, start - 1, limit)
     return blank.end() if blank else start
 
 
@@ -583,7 +627,9 @@ def shingles(text: str) -> frozenset[str]:
     words = _plain_words(text)
     if not words:
         return frozenset()
-    return frozenset(words) | {f"{a} {b}" for a, b in zip(["^", *words], [*words, "$"], strict=True)}
+    return frozenset(words) | {
+        f"{a} {b}" for a, b in zip(["^", *words], [*words, "$"], strict=True)
+    }
 
 
 def similarity(a: str, b: str) -> float:
