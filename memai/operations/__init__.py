@@ -7,31 +7,20 @@ that the command line, the MCP server, the manual and the completions know of it
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from memai.operations.reading import (
-    domains,
-    duplicates,
-    list_memories,
-    pulse,
-    recall,
-    relations,
-    search,
-    show,
-)
-from memai.operations.upkeep import backup, doctor, export, reembed, stats
-from memai.operations.writing import (
-    anti_pattern,
-    checkpoint,
+from memai.operations.comparing import duplicates
+from memai.operations.curating import (
     confidence,
     edit,
     forget,
-    handoff,
     link,
-    note,
     purge,
-    reasoning,
     restore,
     unlink,
 )
+from memai.operations.reading import domains, list_memories, pulse, relations, show
+from memai.operations.searching import recall, search
+from memai.operations.upkeep import backup, doctor, export, reembed, stats
+from memai.operations.writing import anti_pattern, checkpoint, handoff, note, reasoning
 
 Group = Literal["write", "read", "curate", "look after"]
 

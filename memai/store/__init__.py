@@ -65,6 +65,9 @@ class Store(Protocol):
     def page(self, where: Where, limit: int, after: str | None = None) -> list[Memory]:
         """Return up to `limit` memories, newest first, after the memory with uid `after`."""
 
+    def count(self, where: Where) -> int:
+        """Return how many memories are in this filter."""
+
     def with_key(self, key: str) -> Memory | None:
         """Return the memory that was written with this caller's key."""
 

@@ -1,0 +1,46 @@
+"""How much an answer may hold, and how the next one goes on."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from memai.records import to_json
+
+Item = TypeVar("Item")
+
+
+def size(record: Any) -> int:
+    """Return the bytes a record takes as JSON, as both faces send it."""
+    return len(json.dumps(to_json(record), ensure_ascii=False, separators=(",", ":")).encode()) + 1
+
+
+def fitting(items: Iterable[Item], budget: int) -> list[Item]:
+    """Return the first items that fit together; the first always does."""
+    kept: list[Item] = []
+    left = budget
+    for item in items:
+        left -= size(item)
+        if left < 0 and kept:
+            break
+        kept.append(item)
+    return kept
+
+
+def shortened(content: str, most: int) -> str:
+    """Return a text cut at a word to about `most` characters, with a sign that it was cut."""
+    if len(content) <= most:
+        return content
+    cut = content[: max(most - 1, 1)]
+    blank = cut.rfind(" ", most // 2)
+    return (cut[:blank] if blank > 0 else cut).rstrip() + "…"
+
+
+def first_line(content: str, most: int = 120) -> str:
+    """Return the first line that is not blank, its white space folded, cut to `most`."""
+    for line in content.splitlines():
+        folded = " ".join(line.split())
+        if folded:
+            return shortened(folded, most)
+    return ""
+
+

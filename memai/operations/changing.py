@@ -1,0 +1,97 @@
+"""How memories are changed: all in one transaction, each change with the edit that remembers it."""
+
+from collections.abc import Callable, Iterable
+
+from memai import text, when
+from memai.embedding import Embedder, NoModel
+from memai.errors import UsageError, VersionConflict
+from memai.operations import checking, embedding_policy
+from memai.records import Edit, Embedded, Memory
+from memai.store import Store
+
+
+def change(
+    store: Store,
+    uids: Iterable[str],
+    changed: Callable[[Memory], Memory],
+    reason: str | None,
+    *,
+    version: int | None = None,
+    meanwhile: Callable[[Memory], list[str]] | None = None,
+) -> tuple[list[Memory], list[str]]:
+    """Change memories, all of them or none; return them as they are now, and remarks.
+
+    `changed` is a pure function from what a memory is to what it shall be; `meanwhile` does what
+    else belongs in the transaction. Raises VersionConflict where `version` is not the memory's.
+    """
+    wanted = tuple(uids)
+    if not wanted:
+        raise UsageError(reason="No memory was named. Give one uid or more.")
+
+    def act(model: Embedder | NoModel) -> tuple[list[Memory], list[str]]:
+        # Embedding comes before the lock, so that a long text keeps no other writer waiting; a
+        # memory that changed in between is embedded again under it.
+        foreseen: dict[str, tuple[Memory, Embedded]] = {}
+        for uid in {store.resolve(uid) for uid in wanted}:
+            before = store.get(uid)
+            after = changed(before)
+            if _embedded_text(before) != _embedded_text(after):
+                foreseen[uid] = after, embedding_policy.embed(model, [after])[0]
+        done: list[Memory] = []
+        notes: list[str] = []
+        with store.writing():
+            for uid in dict.fromkeys(store.resolve(uid) for uid in wanted):
+                before = store.get(uid)
+                if version is not None and before.version != version:
+                    raise VersionConflict(uid=uid, version=before.version, expected=version)
+                after = changed(before)
+                told = meanwhile(before) if meanwhile is not None else []
+                notes += told
+                if after == before:
+                    if not told:
+                        notes.append(f"{uid} was already so.")
+                    done.append(store.get(uid))
+                    continue
+                embedded: Embedded | None = None
+                if _embedded_text(before) != _embedded_text(after):
+                    planned, embedded = foreseen.get(uid, (None, None))
+                    if planned is None or _embedded_text(planned) != _embedded_text(after):
+                        (embedded,) = embedding_policy.embed(model, [after])
+                    notes += embedding_policy.missing_model_note(model)
+                put(store, before, after, reason, embedded)
+                done.append(store.get(uid))
+        return done, notes
+
+    return embedding_policy.write(store, act)
+
+
+def put(
+    store: Store, before: Memory, after: Memory, reason: str | None, embedded: Embedded | None
+) -> Memory:
+    """Write one changed memory inside the caller's transaction, with what it was before."""
+    now = when.now()
+    after = after._replace(version=before.version + 1, updated_at=now)
+    was = {
+        field: getattr(before, field)
+        for field in before._fields
+        if field not in _NOT_HISTORY and getattr(before, field) != getattr(after, field)
+    }
+    store.change(after, Edit(before.version, now, store.caller.agent, reason, was), embedded)
+    return after
+
+
+# Counted by the edit itself, or a view of the relations.
+_NOT_HISTORY = ("version", "updated_at", "superseded_by")
+
+
+def merge_tags(
+    base: tuple[str, ...], added: tuple[str, ...], removed: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """Return the tags with some added and some taken away, compared folded."""
+    gone = {text.fold(tag) for tag in removed}
+    return checking.tags(tag for tag in (*base, *added) if text.fold(tag) not in gone)
+
+
+def _embedded_text(memory: Memory) -> tuple[object, ...]:
+    """Return what a memory's vectors depend on."""
+    return memory.content, memory.domain, memory.tags

@@ -1,0 +1,178 @@
+"""What may be stored: every value a caller gives is looked at here, before anything is written."""
+
+import os
+import re
+from collections.abc import Iterable
+
+from memai import credentials, text
+from memai.errors import SecretFound, TooLarge, UsageError
+from memai.records import Caller, Where
+from memai.vocabulary import (
+    MAX_CONTENT_BYTES,
+    MAX_NAME_CHARACTERS,
+    MAX_REASON_CHARACTERS,
+    MAX_TAG_CHARACTERS,
+    MAX_TAGS,
+    NO_DOMAIN,
+)
+from memai.when import since as parse_since
+from memai.when import until as parse_until
+
+# Crockford's base32, lower case: no i, l, o, u, so that a uid can be read aloud and typed.
+UID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+UID_LENGTH = 10  # 50 bits: a million memories collide with a chance of 1 in 2,000, and it is retried
+
+_INVISIBLE = re.compile(r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f"
+                        r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]+")  # fmt: skip
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def new_uid() -> str:
+    """Return a random uid: os.urandom, because importing `secrets` costs more than a list."""
+    return "".join(UID_ALPHABET[byte & 31] for byte in os.urandom(UID_LENGTH))
+
+
+def content(value: str, what: str = "content") -> str:
+    """Return the text unchanged; raises UsageError, TooLarge for what cannot be kept."""
+    _characters(value, what)
+    if not _INVISIBLE.sub("", value):
+        raise UsageError(reason=f"The {what} is empty. Write what is to be kept.")
+    size = len(value.encode())
+    if size > MAX_CONTENT_BYTES:
+        raise TooLarge(
+            what=f"The {what}",
+            size=f"{size:,} bytes",
+            limit=f"{MAX_CONTENT_BYTES:,}",
+            hint="Keep the parts that matter, as several memories.",
+        )
+    return value
+
+
+def without_secrets(value: str, what: str, *, allow: bool, redact: bool) -> tuple[str, list[str]]:
+    """Refuse or redact what looks like a credential; return the text and remarks.
+
+    Raises SecretFound with kind and offset, never with the value.
+    """
+    if allow:
+        return value, []
+    found = credentials.find(value)
+    if not found:
+        return value, []
+    if redact:
+        kinds = ", ".join(sorted({item.kind for item in found}))
+        return credentials.redact(value, found), [f"Redacted in {what}: {kinds}."]
+    raise SecretFound(
+        kind=found[0].kind.replace("-", " "),
+        offset=found[0].start,
+        what=what,
+        hint="Leave it out, store it with --redact, or as it is with --allow-secret.",
+    )
+
+
+def name(value: str | None, what: str, limit: int = MAX_NAME_CHARACTERS) -> str | None:
+    """Return a short field trimmed; raises UsageError where it is empty or no line of text."""
+    if value is None:
+        return None
+    _characters(value, what)
+    trimmed = value.strip()
+    if not _INVISIBLE.sub("", trimmed):
+        raise UsageError(reason=f"The {what} is empty. Leave it out or write one.")
+    if limit <= MAX_NAME_CHARACTERS and _CONTROL.search(trimmed):
+        raise UsageError(reason=f"The {what} must be one line without control characters.")
+    if len(trimmed) > limit:
+        raise TooLarge(
+            what=f"The {what}", size=f"{len(trimmed):,} characters", limit=f"{limit:,}", hint=""
+        )
+    return trimmed
+
+
+def reason(value: str | None, what: str = "reason") -> str | None:
+    """Return a reason or remark trimmed."""
+    return name(value, what, MAX_REASON_CHARACTERS)
+
+
+def tags(values: Iterable[str] | None, what: str = "tags") -> tuple[str, ...]:
+    """Return tags trimmed, without repeats (compared folded), in the order given."""
+    kept: dict[str, str] = {}
+    for value in values or ():
+        trimmed = name(value, what, MAX_TAG_CHARACTERS)
+        if trimmed is not None:
+            kept.setdefault(text.fold(trimmed), trimmed)
+    if len(kept) > MAX_TAGS:
+        raise TooLarge(what=f"The {what}", size=f"{len(kept)} entries", limit=MAX_TAGS, hint="")
+    return tuple(kept.values())
+
+
+def domain(value: str | None, caller: Caller) -> str | None:
+    """Return the domain of a write: what was said, else the domain at hand, '-' being none."""
+    chosen = name(value if value is not None else caller.domain, "domain")
+    if chosen is None or chosen == NO_DOMAIN:
+        return None
+    return _domain(chosen)
+
+
+def where(
+    caller: Caller,
+    *,
+    domain: str | None = None,
+    here: bool = False,
+    type: str | None = None,
+    session: str | None = None,
+    tags: Iterable[str] | None = None,
+    status: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    everything: bool = False,
+) -> Where:
+    """Return the filter of a read; an empty or malformed value is refused, never widened."""
+    scope = name(domain, "domain")
+    if scope is None and here:
+        if caller.domain is None:
+            raise UsageError(
+                reason="There is no domain at hand. Set MEMAI_DOMAIN or say --domain."
+            )
+        scope = caller.domain
+    if scope is not None and scope != NO_DOMAIN:
+        scope = _domain(scope)
+    return Where(
+        domain=scope,
+        type=type,
+        session=name(session, "session"),
+        tags=tuple(text.fold(tag) for tag in _tags_filter(tags)),
+        status=status,
+        since=None if since is None else parse_since(since),
+        until=None if until is None else parse_until(until),
+        current=not everything and status in (None, "active"),
+    )
+
+
+def _tags_filter(values: Iterable[str] | None) -> tuple[str, ...]:
+    """Check the tags of a filter (the word `tags` is taken by a parameter in `where`)."""
+    return tags(values)
+
+
+def _domain(value: str) -> str:
+    """Return a domain as it is kept; a path of parts separated by slashes."""
+    parts = [part.strip() for part in value.split("/")]
+    if not all(parts) or value == NO_DOMAIN:
+        raise UsageError(
+            reason=f"The domain '{value}' has an empty part. Write it like 'memai/PROJ-1042'."
+        )
+    return "/".join(parts)
+
+
+def _characters(value: str, what: str) -> None:
+    """Refuse characters that no store keeps: NUL and halves of surrogate pairs."""
+    if "\0" in value:
+        raise UsageError(
+            reason=f"The {what} holds a NUL character at {value.index(chr(0))}. Take it out."
+        )
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            reason=f"The {what} is not valid Unicode: a lone surrogate or a broken byte at "
+            f"character {error.start}. Send it as UTF-8."
+        ) from None

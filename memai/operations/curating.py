@@ -1,0 +1,234 @@
+"""Operations that curate: correct, relate, retire, bring back, erase."""
+
+from memai import when
+from memai.errors import ConfirmationNeeded, NoSuchRelation, UsageError
+from memai.operations import checking
+from memai.operations.changing import change, merge_tags
+from memai.records import Changed, Connected, Memory, Purged, Relation, Written
+from memai.store import Store
+from memai.vocabulary import (
+    SUPERSEDES,
+    AddTags,
+    AllowSecret,
+    Clear,
+    Confirm,
+    Content,
+    Domain,
+    IfVersion,
+    Other,
+    Reason,
+    Redact,
+    RelationNote,
+    RelationType,
+    RemoveTags,
+    Source,
+    SupersededBy,
+    Tags,
+    Type,
+    Uid,
+    Uids,
+    VerdictValue,
+)
+
+
+def edit(
+    store: Store,
+    uid: Uid,
+    content: Content | None = None,
+    *,
+    tags: Tags | None = None,
+    add_tags: AddTags | None = None,
+    remove_tags: RemoveTags | None = None,
+    domain: Domain | None = None,
+    type: Type | None = None,
+    source: Source | None = None,
+    clear: Clear | None = None,
+    version: IfVersion | None = None,
+    reason: Reason | None = None,
+    allow_secret: AllowSecret = False,
+    redact: Redact = False,
+) -> Written:
+    """Correct a memory: its text, tags, domain or type; history keeps what it was.
+
+    An edit that changes nothing is no edit.
+    """
+    reason = checking.reason(reason)
+    remarks: list[str] = []
+    changes: dict[str, object] = {}
+    if content is not None:
+        kept, remarks = checking.without_secrets(
+            checking.content(content), "content", allow=allow_secret, redact=redact
+        )
+        changes["content"] = kept
+    if domain is not None:
+        changes["domain"] = checking.domain(domain, store.caller)
+    if type is not None:
+        changes["type"] = type
+    if source is not None:
+        changes["source"] = checking.name(source, "source")
+    for field in clear or ():
+        changes[field] = () if field == "tags" else None
+    if tags is not None:
+        changes["tags"] = checking.tags(tags)
+    added, removed = checking.tags(add_tags), checking.tags(remove_tags)
+    if not changes and not added and not removed:
+        raise UsageError(reason="Nothing to edit: give a new text, or a field to change.")
+
+    def changed(memory: Memory) -> Memory:
+        base = changes.get("tags", memory.tags)
+        kept_tags = merge_tags(base if isinstance(base, tuple) else (), added, removed)
+        return memory._replace(**{**changes, "tags": kept_tags})
+
+    memories, notes = change(store, (uid,), changed, reason, version=version)
+    return Written(memories[0].uid, False, memories[0], (*remarks, *notes))
+
+
+def confidence(
+    store: Store, uid: Uid, verdict: VerdictValue, *, reason: Reason | None = None
+) -> Written:
+    """Say whether a memory proved right: confirmed, contradicted, or unverified again.
+
+    Search puts contradicted memories behind all others.
+    """
+    memories, notes = _change(
+        store, (uid,), lambda m: m._replace(confidence=verdict), checking.reason(reason)
+    )
+    return Written(memories[0].uid, False, memories[0], tuple(notes))
+
+
+def link(
+    store: Store, uid: Uid, relation: RelationType, other: Other, *, note: RelationNote | None = None
+) -> Connected:
+    """Relate two memories: 'A supersedes B' hides B, the others only connect.
+
+    The relation is read from left to right.
+    """
+    kind = checking.name(relation, "relation") or ""
+    remark = checking.reason(note, "note")
+    with store.writing():
+        made, created, notes = _relate(store, store.resolve(uid), kind, store.resolve(other), remark)
+    return Connected(made, created, tuple(notes))
+
+
+def unlink(store: Store, uid: Uid, relation: RelationType, other: Other) -> Connected:
+    """Take a relation away; what it superseded is current again."""
+    kind = checking.name(relation, "relation") or ""
+    with store.writing():
+        source, target = store.resolve(uid), store.resolve(other)
+        gone = store.unrelate(source, kind, target)
+        if gone is None:
+            raise NoSuchRelation(uid=source, relation=kind, other=target)
+    return Connected(gone, False)
+
+
+def forget(
+    store: Store,
+    uids: Uids,
+    *,
+    reason: Reason | None = None,
+    superseded_by: SupersededBy | None = None,
+) -> Changed:
+    """Archive memories that are no longer true or needed; restore brings them back.
+
+    With a memory that replaces them they are superseded instead: hidden while that one stands.
+    Nothing is erased; see purge for that.
+    """
+    why = checking.reason(reason)
+    if superseded_by is not None:
+        notes: list[str] = []
+        with store.writing():
+            newer = store.resolve(superseded_by)
+            whole = tuple(dict.fromkeys(store.resolve(uid) for uid in uids))
+            for uid in whole:
+                notes += _relate(store, newer, SUPERSEDES, uid, why)[2]
+            memories = tuple(store.get(uid) for uid in whole)
+        return Changed(whole, memories, tuple(notes))
+    done, remarks = change(store, uids, lambda m: m._replace(status="archived"), why)
+    for memory in done:
+        hidden = [
+            r.to_uid
+            for r in store.relations(memory.uid)
+            if r.type == SUPERSEDES and r.from_uid == memory.uid
+        ]
+        if hidden:
+            remarks.append(
+                f"{memory.uid} superseded {', '.join(hidden)}: these stay hidden. "
+                "'memai restore' brings one back."
+            )
+    return Changed(tuple(m.uid for m in done), tuple(done), tuple(remarks))
+
+
+def restore(store: Store, uids: Uids, *, reason: Reason | None = None) -> Changed:
+    """Make memories current again: no longer archived, no longer superseded."""
+    why = checking.reason(reason)
+
+    def uncover(memory: Memory) -> list[str]:
+        for newer in memory.superseded_by:
+            store.unrelate(newer, SUPERSEDES, memory.uid)
+        return [f"{memory.uid} is no longer superseded by {n}." for n in memory.superseded_by]
+
+    done, notes = change(
+        store,
+        uids,
+        lambda m: m._replace(status="active"),
+        why,
+        meanwhile=uncover,
+    )
+    return Changed(tuple(m.uid for m in done), tuple(done), tuple(notes))
+
+
+def purge(store: Store, uid: Uid, *, confirm: Confirm | None = None) -> Purged:
+    """Erase a memory for good: text, history, words, vectors and relations.
+
+    It cannot be undone. It wants the whole uid and the phrase 'DELETE <uid>'.
+    """
+    whole = store.resolve(uid)
+    if uid != whole or confirm is None or confirm.strip() != f"DELETE {whole}":
+        raise ConfirmationNeeded(uid=whole)
+    with store.writing():
+        store.remove(store.resolve(uid), when.now())
+    erased = store.erase_traces()
+    notes = () if erased else (
+        "Another process is still reading: the bytes leave the disk when it ends and the next "
+        "write or 'memai doctor' has run.",
+    )
+    return Purged(whole, erased, notes)
+
+
+def _relate(
+    store: Store, from_uid: str, kind: str, to_uid: str, note: str | None
+) -> tuple[Relation, bool, list[str]]:
+    """Add a relation inside the caller's transaction."""
+    if from_uid == to_uid:
+        raise UsageError(reason=f"{from_uid} cannot be related to itself.")
+    if kind == SUPERSEDES and _supersedes(store, to_uid, from_uid):
+        raise UsageError(
+            reason=f"{to_uid} already supersedes {from_uid}: a circle would hide both. "
+            "Take one relation away with 'memai unlink'."
+        )
+    made = Relation(from_uid, kind, to_uid, note, store.caller.agent, when.now())
+    created = store.relate(made)
+    if created:
+        return made, True, []
+    known = next(
+        r for r in store.relations(from_uid) if (r.from_uid, r.type, r.to_uid) == made[:3]
+    )
+    return known, False, [f"{from_uid} {kind} {to_uid} was already so."]
+
+
+def _supersedes(store: Store, newer: str, older: str) -> bool:
+    """Whether a chain of supersedes leads from one memory to another."""
+    seen: set[str] = set()
+    reached = [newer]
+    while reached:
+        uid = reached.pop()
+        if uid == older:
+            return True
+        if uid not in seen:
+            seen.add(uid)
+            reached += [
+                r.to_uid
+                for r in store.relations(uid)
+                if r.type == SUPERSEDES and r.from_uid == uid
+            ]
+    return False

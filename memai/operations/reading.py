@@ -1,0 +1,258 @@
+"""Operations that read by time, by uid or by place; search has its own room."""
+
+import re
+
+from memai import text
+from memai.errors import UsageError
+from memai.operations import checking
+from memai.operations.budget import first_line, fitting, shortened, size
+from memai.records import (
+    Digest,
+    Domains,
+    Head,
+    LatestCheckpoint,
+    Linked,
+    Listed,
+    Memory,
+    Omitted,
+    Pulse,
+    Related,
+    Shown,
+    Where,
+)
+from memai.store import Store
+from memai.vocabulary import (
+    ANSWER_BYTES,
+    NO_DOMAIN,
+    After,
+    All,
+    Domain,
+    Here,
+    Limit,
+    MaxBytes,
+    Outline,
+    Session,
+    Since,
+    SpanValue,
+    StatusValue,
+    Tags,
+    Type,
+    Uid,
+    Until,
+)
+
+_SPAN = re.compile(r"(\d*):(\d*)", re.ASCII)
+
+
+def list_memories(
+    store: Store,
+    *,
+    domain: Domain | None = None,
+    here: Here = False,
+    type: Type | None = None,
+    session: Session | None = None,
+    tags: Tags | None = None,
+    status: StatusValue | None = None,
+    since: Since | None = None,
+    until: Until | None = None,
+    all_: All = False,
+    limit: Limit = 20,
+    after: After | None = None,
+    max_bytes: MaxBytes = ANSWER_BYTES,
+) -> Listed:
+    """List memories, newest first."""
+    where = checking.where(
+        store.caller,
+        domain=domain,
+        here=here,
+        type=type,
+        session=session,
+        tags=tags,
+        status=status,
+        since=since,
+        until=until,
+        everything=all_,
+    )
+    page = store.page(where, limit + 1, after)
+    memories = fitting(page[:limit], max_bytes)
+    more = len(page) > len(memories)
+    notes = () if page or after else scope_notes(store, where)
+    return Listed(
+        truncated=len(memories) < min(len(page), limit),
+        memories=tuple(memories),
+        next=memories[-1].uid if more else None,
+        notes=notes,
+    )
+
+
+def show(
+    store: Store, uid: Uid, *, span: SpanValue | None = None, outline: Outline = False
+) -> Shown:
+    """Show a memory whole, with its history and relations."""
+    memory = store.get(store.resolve(uid))
+    whole = memory.content
+    notes: tuple[str, ...] = ()
+    if span is not None:
+        found = _SPAN.fullmatch(span.strip())
+        if found is None:
+            raise UsageError(reason=f"The span '{span}' is not START:END, as in 120:480.")
+        start, end = int(found[1] or 0), int(found[2] or len(whole))
+        memory = memory._replace(content=whole[start:end])
+        notes = (f"Characters {start} to {min(end, len(whole))} of {len(whole)}.",)
+    heads: tuple[Head, ...] = ()
+    if outline:
+        heads = tuple(Head(*head) for head in text.outline(whole, text.passages(whole)))
+        memory = memory._replace(content=shortened(whole, 200))
+        notes = (*notes, f"{len(whole)} characters; read a part with span START:END.")
+    return Shown(memory, tuple(store.history(memory.uid)), linked(store, memory.uid), heads, notes)
+
+
+def relations(store: Store, uid: Uid) -> Related:
+    """List what a memory is related to, in both directions."""
+    whole = store.resolve(uid)
+    return Related(whole, linked(store, whole))
+
+
+def domains(store: Store) -> Domains:
+    """List the domains with their counts, latest activity first.
+
+    Where a domain was written in several ways, its spellings are named: they count as one.
+    """
+    found = store.domains()
+    drift = [d for d in found if d.spellings]
+    notes = tuple(f"{d.domain} is also written {', '.join(d.spellings[1:])}." for d in drift)
+    return Domains(tuple(found), notes)
+
+
+def pulse(
+    store: Store,
+    *,
+    domain: Domain | None = None,
+    max_bytes: MaxBytes = ANSWER_BYTES,
+    limit: Limit = 10,
+) -> Pulse:
+    """Show where work stands: latest checkpoint, open hand-offs, pitfalls, recent notes.
+
+    By time only. Without a domain it is the domain at hand, or everything if there is none. What
+    does not fit is left out from the end, and the answer says how to read it.
+    """
+    scope = checking.where(store.caller, domain=domain or store.caller.domain)
+
+    def latest(type: str, most: int) -> list[Memory]:
+        return store.page(scope._replace(type=type), most)
+
+    found = latest("checkpoint", 1)
+    groups = {type: latest(type, limit) for type in ("handoff", "anti_pattern", "note")}
+    left_out = Omitted(0, 0, 0, _reading_hint(scope))
+    answer = Pulse(scope.domain, None, (), (), (), left_out)
+    budget = max_bytes - size(answer) - _RESERVE
+    notes: list[str] = []
+    if found:
+        checkpoint = LatestCheckpoint(found[0], linked(store, found[0].uid))
+        if size(checkpoint) > budget:
+            spare = size(checkpoint) - len(found[0].content.encode())
+            kept = _cut_bytes(found[0].content, max(budget - spare, 40))
+            checkpoint = LatestCheckpoint(found[0]._replace(content=kept), ())
+            notes.append(f"The checkpoint was cut; read it with 'memai show {found[0].uid}'.")
+        budget -= size(checkpoint)
+        answer = answer._replace(latest_checkpoint=checkpoint)
+    kept_digests: dict[str, list[Digest]] = {}
+    for type, memories in groups.items():
+        kept_digests[type] = []
+        for memory in memories:
+            digest = _digest(memory)
+            if size(digest) > budget:
+                budget = 0  # what comes later is less important: nothing jumps the queue
+                break
+            budget -= size(digest)
+            kept_digests[type].append(digest)
+    missing = {
+        type: store.count(scope._replace(type=type)) - len(kept)
+        for type, kept in kept_digests.items()
+    }
+    return answer._replace(
+        handoffs=tuple(kept_digests["handoff"]),
+        anti_patterns=tuple(kept_digests["anti_pattern"]),
+        recent_notes=tuple(kept_digests["note"]),
+        omitted=left_out._replace(
+            handoffs=missing["handoff"],
+            anti_patterns=missing["anti_pattern"],
+            recent_notes=missing["note"],
+        ),
+        notes=(*notes, *([] if found or any(groups.values()) else scope_notes(store, scope))),
+    )
+
+
+# Bytes kept free for the remarks of a pulse.
+_RESERVE = 160
+
+
+def linked(store: Store, uid: str) -> tuple[Linked, ...]:
+    """Return the relations of a memory as seen from it, with the first line of each other end."""
+    seen = []
+    for relation in store.relations(uid):
+        outgoing = relation.from_uid == uid
+        other = relation.to_uid if outgoing else relation.from_uid
+        line = first_line(store.get(other).content)
+        seen.append(
+            Linked(
+                "to" if outgoing else "from",
+                relation.type,
+                other,
+                line,
+                relation.note,
+                relation.agent,
+                relation.created_at,
+            )
+        )
+    return tuple(seen)
+
+
+def scope_notes(store: Store, where: Where) -> tuple[str, ...]:
+    """Say why a scope may be empty: no such domain, and which ones are like it."""
+    if where.domain is None or where.domain == NO_DOMAIN:
+        return ()
+    known = store.domains()
+    wanted = text.fold(where.domain)
+    names = [d for d in known if d.domain is not None]
+    if any(text.fold(d.domain or "").split("/")[0] == wanted.split("/")[0] for d in names):
+        exact = [d for d in names if text.fold(d.domain or "") == wanted]
+        if exact:
+            return ()
+    from difflib import SequenceMatcher  # only when a scope turned out empty
+
+    def likeness(name: str) -> float:
+        folded = text.fold(name)
+        if wanted in folded or folded in wanted:
+            return 1.0
+        return SequenceMatcher(None, wanted, folded).ratio()
+
+    alike = [(likeness(d.domain or ""), d) for d in names]
+    alike = sorted((pair for pair in alike if pair[0] >= 0.6), key=lambda pair: -pair[0])[:5]
+    if not alike:
+        return (f"There is no domain '{where.domain}'. 'memai domains' lists them.",)
+    listed = ", ".join(f"{d.domain} ({d.memories})" for _, d in alike)
+    return (f"Nothing in '{where.domain}'. Similar domains: {listed}.",)
+
+
+def _digest(memory: Memory) -> Digest:
+    """Return a memory shortened for pulse."""
+    return Digest(
+        memory.uid,
+        memory.domain,
+        memory.created_at,
+        memory.agent,
+        memory.confidence,
+        shortened(" ".join(memory.content.split()), 280),
+        len(memory.content),
+    )
+
+
+def _cut_bytes(content: str, most: int) -> str:
+    """Return a text cut to so many bytes at a character, with a sign that it was cut."""
+    return content.encode()[:most].decode(errors="ignore").rstrip() + "…"
+
+
+def _reading_hint(scope: Where) -> str:
+    """Return the command that lists what pulse leaves out."""
+    return "memai list" + (f" -d '{scope.domain}'" if scope.domain else "")

@@ -1,0 +1,190 @@
+"""The routes of search in SQLite: words by BM25, substrings by trigrams, meaning by cosine.
+
+Every route applies the filter in the same statement that scores, so that what lies outside a
+filter never crowds out what is inside.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import apsw
+
+from memai import text
+from memai.records import Scored, Where
+from memai.store.rows import Rows, condition
+from memai.text import Clause, WordQuery
+
+# Weights of the columns words, tag_words, domain_words in BM25.
+_WEIGHTS = "1.0, 1.0, 1.0"
+
+
+class Retrieval(Rows):
+    """Candidates for search, each route on its own."""
+
+    _cosine_loaded = False
+
+    def by_words(
+        self, query: WordQuery, where: Where, limit: int, excluded: Sequence[Clause] = ()
+    ) -> list[Scored]:
+        """Return the best memories by BM25 (higher is better), best first, ties by id."""
+        match = match_expression(query, excluded)
+        if match is None:
+            return []
+        sql, values = condition(where)
+        rows = self.all(
+            # bm25() is smaller for better matches; the rank of FTS5 has its sign.
+            f"SELECT m.id, -bm25(word_index, {_WEIGHTS}) AS score FROM word_index"
+            f" JOIN memories m ON m.id = word_index.rowid WHERE word_index MATCH :match AND {sql}"
+            " ORDER BY score DESC, m.id LIMIT :limit",
+            {**values, "match": match, "limit": limit},
+        )
+        return [Scored(id, score) for id, score in rows]
+
+    def by_substring(self, pieces: Sequence[str], where: Where, limit: int) -> list[Scored]:
+        """Return memories whose text holds these pieces, scored by the share of pieces held."""
+        usable = [piece for piece in dict.fromkeys(pieces) if len(piece) >= 3]
+        if not usable:
+            return []
+        sql, values = condition(where)
+        # The trigram index keeps no positions: it gives candidates, the text decides.
+        rows = self.all(
+            "SELECT m.id, m.content FROM gram_index JOIN memories m ON m.id = gram_index.rowid"
+            f" WHERE gram_index MATCH :match AND {sql} ORDER BY m.id DESC LIMIT :limit",
+            {**values, "match": " OR ".join(_grams(p) for p in usable), "limit": 20 * limit},
+        )
+        found = []
+        for id, content in rows:
+            folded = text.fold(content)
+            held = sum(piece in folded for piece in usable)
+            if held:
+                found.append(Scored(id, held / len(usable)))
+        found.sort(key=lambda scored: (-scored.score, scored.id))
+        return found[:limit]
+
+    def by_meaning(self, vector: bytes, where: Where, limit: int) -> list[Scored]:
+        """Return memories by the cosine of their best passage, best first, exact, ties by id."""
+        sql, values = condition(where)
+        source = (
+            "FROM memories m JOIN passages p ON p.memory_id = m.id"
+            " JOIN vectors v ON v.passage_id = p.id"
+            " AND v.space_id = (SELECT value FROM meta WHERE name = 'space')"
+            f" WHERE v.embedding IS NOT NULL AND {sql}"
+        )
+        if not self._load_cosine():
+            rows = self._by_numpy(source, values, vector)
+        else:
+            rows = self.all(
+                # With a bare min(), SQLite takes the other columns from the row of the minimum.
+                'SELECT m.id, 1 - min(vec_distance_cosine(v.embedding, :vector)), p."start",'
+                f' p."end" {source} GROUP BY m.id ORDER BY 2 DESC, m.id LIMIT :limit',
+                {**values, "vector": vector, "limit": limit},
+            )
+        return [Scored(*row) for row in rows[:limit]]
+
+    def tokens(self, ids: Sequence[int]) -> dict[int, list[tuple[int, int, bytes]]]:
+        """Return for each memory its passages as (start, end, uint16 token ids)."""
+        found: dict[int, list[tuple[int, int, bytes]]] = {}
+        for id, start, end, tokens in self.all(
+            'SELECT p.memory_id, p."start", p."end", v.tokens FROM passages p'
+            " JOIN vectors v ON v.passage_id = p.id"
+            " AND v.space_id = (SELECT value FROM meta WHERE name = 'space')"
+            " WHERE p.memory_id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
+            (json.dumps(list(ids)),),
+        ):
+            found.setdefault(id, []).append((start, end, tokens))
+        return found
+
+    def matches(self, ids: Sequence[int], clauses: Sequence[Clause]) -> set[int]:
+        """Return those of the memories that hold at least one of these clauses."""
+        if not ids or not clauses:
+            return set()
+        rows = self.all(
+            "SELECT rowid FROM word_index WHERE word_index MATCH ?"
+            " AND rowid IN (SELECT value FROM json_each(?))",
+            (" OR ".join(_phrase(clause) for clause in clauses), json.dumps(list(ids))),
+        )
+        return {row[0] for row in rows}
+
+    def vectors(self, where: Where) -> Iterator[tuple[int, bytes]]:
+        """Yield (engine id, vector) of the passages of the memories in this filter, by id."""
+        sql, values = condition(where)
+        yield from self.stream(
+            "SELECT m.id, v.embedding FROM memories m JOIN passages p ON p.memory_id = m.id"
+            " JOIN vectors v ON v.passage_id = p.id"
+            " AND v.space_id = (SELECT value FROM meta WHERE name = 'space')"
+            f" WHERE v.embedding IS NOT NULL AND {sql} ORDER BY m.id, p.id",
+            values,
+        )
+
+    def _load_cosine(self) -> bool:
+        """Load sqlite-vec's functions into the open connection; false where that cannot be."""
+        connection = self.raw()
+        if getattr(self, "_cosine_connection", None) is connection:
+            return self._cosine_loaded
+        self._cosine_connection = connection
+        self._cosine_loaded = False
+        path = _vec_path()
+        if path is not None and os.environ.get("MEMAI_NO_SQLITE_VEC") != "1":
+            try:
+                connection.enable_load_extension(True)
+                connection.load_extension(path)
+                self._cosine_loaded = True
+            except apsw.Error:
+                pass  # numpy gives the same results, more slowly
+            finally:
+                connection.enable_load_extension(False)
+        return self._cosine_loaded
+
+    def _by_numpy(self, source: str, values: dict[str, Any], vector: bytes) -> list[Any]:
+        """Score the same rows without the extension."""
+        import numpy as np
+
+        rows = self.all(f'SELECT m.id, v.embedding, p."start", p."end" {source}', values)
+        if not rows:
+            return []
+        matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4")
+        query = np.frombuffer(vector, dtype="<f4")
+        cosines = matrix.reshape(len(rows), -1) @ query
+        best: dict[int, tuple[float, int, int]] = {}
+        for (id, _, start, end), cosine in zip(rows, cosines.tolist(), strict=True):
+            if id not in best or cosine > best[id][0]:
+                best[id] = (cosine, start, end)
+        ordered = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))
+        return [(id, *scored) for id, scored in ordered]
+
+
+def match_expression(query: WordQuery, excluded: Sequence[Clause] = ()) -> str | None:
+    """Return an FTS5 expression made only of quoted tokens, or None for nothing to match."""
+    clauses = " OR ".join(_phrase(clause) for clause in query.clauses)
+    required = " AND ".join(_phrase(clause) for clause in query.phrases)
+    if not clauses and not required:
+        return None
+    # "a AND (a OR b)": what is required must occur, the rest raises the score.
+    match = f"({required}) AND ({clauses})" if required and clauses else clauses or required
+    for clause in excluded:
+        match = f"({match}) NOT {_phrase(clause)}"
+    return match
+
+
+def _phrase(clause: Clause) -> str:
+    """Return one clause: its tokens in a row, the last one perhaps to be continued."""
+    quoted = '"' + " ".join(token.replace('"', '""') for token in clause.tokens) + '"'
+    return quoted + ("*" if clause.prefix else "")
+
+
+def _grams(piece: str) -> str:
+    """Return the trigrams of a piece, all of which must occur (detail=none knows no phrases)."""
+    grams = dict.fromkeys(piece[i : i + 3] for i in range(len(piece) - 2))
+    return "(" + " AND ".join('"' + gram.replace('"', '""') + '"' for gram in grams) + ")"
+
+
+def _vec_path() -> str | None:
+    """Return the path of sqlite-vec's library; importing the package would import numpy."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("sqlite_vec")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return os.path.join(next(iter(spec.submodule_search_locations)), "vec0")

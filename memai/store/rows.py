@@ -1,0 +1,456 @@
+"""Memories, their history and their relations as rows."""
+
+import json
+import re
+from binascii import crc32
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from memai import text
+from memai.errors import AmbiguousUid, NoSuchMemory
+from memai.records import (
+    Edit,
+    Embedded,
+    Memory,
+    Origin,
+    Passage,
+    Relation,
+    Space,
+    Where,
+)
+from memai.store import SpaceChanged
+from memai.store.connection import Connection
+from memai.vocabulary import NO_DOMAIN, SUPERSEDES
+from memai.when import from_micros, to_micros
+
+_SUPERSEDED = (
+    "EXISTS(SELECT 1 FROM relations r WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
+)
+MEMORY = (
+    "m.id, m.uid, m.type, m.domain, m.session, m.tags, m.status, m.confidence, m.content, m.agent,"
+    " m.source, m.key, m.origin_system, m.origin_key, m.created_at, m.updated_at, m.version,"
+    " m.extra, m.crc, (SELECT group_concat(s.uid) FROM relations r JOIN memories s"
+    " ON s.id = r.from_id WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
+)
+_COLUMNS = (
+    "uid type domain domain_key session tags tag_keys status confidence content content_sha256 agent source"
+    " key origin_system origin_key created_at updated_at version extra crc words tag_words"
+    " domain_words"
+).split()
+_SEPARATOR = "\x1f"
+_UID = re.compile("[0-9a-hjkmnp-tv-z]{4,10}")
+
+
+class Rows(Connection):
+    """What is kept of each memory, in and out."""
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def resolve(self, uid: str) -> str:
+        """Return the whole uid for a unique beginning of four characters or more."""
+        wanted = uid.strip().lower()
+        if not _UID.fullmatch(wanted):
+            raise NoSuchMemory(uid=_short(uid))
+        found = self.all(
+            "SELECT uid FROM memories WHERE uid >= ? AND uid < ? ORDER BY uid LIMIT 6",
+            (wanted, wanted + "~"),
+        )
+        if not found:
+            raise NoSuchMemory(uid=_short(uid))
+        if len(found) > 1:
+            shown = ", ".join(row[0] for row in found[:5]) + (", ..." if len(found) > 5 else "")
+            raise AmbiguousUid(uid=wanted, matches=shown)
+        return str(found[0][0])
+
+    def get(self, uid: str) -> Memory:
+        """Return the memory with this whole uid."""
+        found = self._memory("m.uid = ?", (uid,))
+        if found is None:
+            raise NoSuchMemory(uid=_short(uid))
+        return found
+
+    def memories(self, ids: Sequence[int]) -> dict[int, Memory]:
+        """Return the memories with these engine ids."""
+        rows = self.all(
+            f"SELECT {MEMORY} FROM memories m WHERE m.id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(ids)),),
+        )
+        return {row[0]: memory_of(row) for row in rows}
+
+    def page(self, where: Where, limit: int, after: str | None = None) -> list[Memory]:
+        """Return up to `limit` memories, newest first, after the memory with uid `after`."""
+        sql, values = condition(where)
+        if after is not None:
+            sql += (
+                " AND (m.created_at, m.id) <"
+                " (SELECT created_at, id FROM memories WHERE uid = :after)"
+            )
+            values["after"] = self.resolve(after)
+        values["limit"] = limit
+        rows = self.all(
+            f"SELECT {MEMORY} FROM memories m WHERE {sql}"
+            " ORDER BY m.created_at DESC, m.id DESC LIMIT :limit",
+            values,
+        )
+        return [memory_of(row) for row in rows]
+
+    def count(self, where: Where) -> int:
+        """Return how many memories are in this filter."""
+        sql, values = condition(where)
+        return int(self.one(f"SELECT count(*) FROM memories m WHERE {sql}", values))
+
+    def with_key(self, key: str) -> Memory | None:
+        """Return the memory that was written with this caller's key."""
+        return self._memory("m.key = ?", (key,))
+
+    def with_origin(self, origin: Origin) -> Memory | None:
+        """Return the memory that was imported from this origin."""
+        return self._memory("m.origin_system = ? AND m.origin_key = ?", tuple(origin))
+
+    def same(self, memory: Memory) -> Memory | None:
+        """Return a current memory of the same type, domain and content."""
+        return self._memory(
+            "m.content_sha256 = ? AND m.type = ? AND m.domain_key IS ? AND m.content = ?"
+            f" AND m.status = 'active' AND NOT {_SUPERSEDED}",
+            (digest(memory.content), memory.type, _key(memory.domain), memory.content),
+        )
+
+    def buried(self, uid: str) -> bool:
+        """Whether a memory with this uid was purged here."""
+        return bool(self.one("SELECT 1 FROM tombstones WHERE uid = ?", (uid,)))
+
+    def history(self, uid: str) -> list[Edit]:
+        """Return the edits of a memory, oldest first."""
+        rows = self.all(
+            "SELECT version, at, agent, reason, before FROM edits"
+            " WHERE memory_id = (SELECT id FROM memories WHERE uid = ?) ORDER BY version, id",
+            (uid,),
+        )
+        return [
+            Edit(version, from_micros(at), agent, reason, _fields(json.loads(before)))
+            for version, at, agent, reason, before in rows
+        ]
+
+    def relations(self, uid: str) -> list[Relation]:
+        """Return the relations from and to a memory, oldest first."""
+        rows = self.all(
+            "SELECT f.uid, r.type, t.uid, r.note, r.agent, r.created_at FROM relations r"
+            " JOIN memories f ON f.id = r.from_id JOIN memories t ON t.id = r.to_id"
+            " WHERE r.from_id = (SELECT id FROM memories WHERE uid = :uid)"
+            " OR r.to_id = (SELECT id FROM memories WHERE uid = :uid)"
+            " ORDER BY r.created_at, r.type, f.uid, t.uid",
+            {"uid": uid},
+        )
+        return [relation_of(row) for row in rows]
+
+    def export(self, where: Where) -> Iterator[tuple[Memory, list[Edit], list[Relation]]]:
+        """Yield every memory of the filter with its history and outgoing relations, by uid."""
+        sql, values = condition(where)
+        # Page by page, so that no read lasts longer than a page and the log can be folded in.
+        last = ""
+        while True:
+            rows = self.all(
+                f"SELECT {MEMORY} FROM memories m WHERE {sql} AND m.uid > :last"
+                " ORDER BY m.uid LIMIT 500",
+                {**values, "last": last},
+            )
+            if not rows:
+                return
+            for row in rows:
+                memory = memory_of(row)
+                outgoing = [r for r in self.relations(memory.uid) if r.from_uid == memory.uid]
+                outgoing.sort(key=lambda r: (r.type, r.to_uid))
+                yield memory, self.history(memory.uid) if memory.version > 1 else [], outgoing
+            last = rows[-1][1]
+
+    # --- writing, inside `writing()` ----------------------------------------------------------
+
+    def insert(self, memory: Memory, embedded: Embedded) -> None:
+        """Add a memory with its passages."""
+        row = _row(memory)
+        self.run(
+            f"INSERT INTO memories({', '.join(_COLUMNS)}) VALUES({_marks(len(_COLUMNS))})", row
+        )
+        self._put_passages(self._id(memory.uid), embedded)
+
+    def change(self, memory: Memory, edit: Edit, embedded: Embedded | None) -> None:
+        """Replace a memory's fields and append the edit; new passages if given."""
+        id = self._id(memory.uid)
+        self.run(
+            f"UPDATE memories SET {', '.join(c + ' = ?' for c in _COLUMNS)} WHERE id = ?",
+            (*_row(memory), id),
+        )
+        before = _json(edit.before)
+        values = (id, edit.version, to_micros(edit.at), edit.agent, edit.reason, before)
+        self.run(
+            "INSERT INTO edits(memory_id, version, at, agent, reason, before, crc)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (*values, checksum(values[1:])),
+        )
+        if embedded is not None:
+            self.run("DELETE FROM passages WHERE memory_id = ?", (id,))
+            self._put_passages(id, embedded)
+
+    def remove(self, uid: str, at: str) -> None:
+        """Remove a memory with all that hangs on it, and leave a tombstone."""
+        memory = self.get(uid)
+        self.run("DELETE FROM memories WHERE uid = ?", (uid,))
+        origin = digest("\0".join(memory.origin)) if memory.origin else None
+        self.run(
+            "INSERT OR REPLACE INTO tombstones VALUES(?, ?, ?)", (uid, to_micros(at), origin)
+        )
+
+    def relate(self, relation: Relation) -> bool:
+        """Add a relation; false if it was there."""
+        values = (
+            self._id(relation.from_uid),
+            relation.type,
+            self._id(relation.to_uid),
+            relation.note,
+            relation.agent,
+            to_micros(relation.created_at),
+        )
+        return (
+            self.run(
+                "INSERT INTO relations VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (*values, checksum((values[1], *values[3:]))),
+            )
+            > 0
+        )
+
+    def unrelate(self, from_uid: str, type: str, to_uid: str) -> Relation | None:
+        """Take a relation away and return it, or None if there was none."""
+        for relation in self.relations(from_uid):
+            if (relation.from_uid, relation.type, relation.to_uid) == (from_uid, type, to_uid):
+                self.run(
+                    "DELETE FROM relations WHERE from_id = ? AND type = ? AND to_id = ?",
+                    (self._id(from_uid), type, self._id(to_uid)),
+                )
+                return relation
+        return None
+
+    # --- spaces and vectors -------------------------------------------------------------------
+
+    def space(self) -> Space | None:
+        """Return the store's embedding space, None while no vector was ever made."""
+        rows = self.all(
+            "SELECT model, sha256, dim, recipe FROM spaces"
+            " WHERE id = (SELECT value FROM meta WHERE name = 'space')"
+        )
+        return Space(*rows[0]) if rows else None
+
+    def _space_id(self, space: Space) -> int:
+        """Return the id of a space, making it on first use."""
+        found = self.one(
+            "SELECT id FROM spaces WHERE (model, sha256, dim, recipe) = (?, ?, ?, ?)", tuple(space)
+        )
+        if found is None:
+            self.run("INSERT INTO spaces(model, sha256, dim, recipe) VALUES(?, ?, ?, ?)", space)
+            found = self.one("SELECT last_insert_rowid()")
+        return int(found)
+
+    def _put_passages(self, id: int, embedded: Embedded) -> None:
+        """Add the passages of a memory, in the store's space as it is under the lock."""
+        space = self.space()
+        if embedded.space is not None and space is None:
+            self.run(
+                "INSERT OR REPLACE INTO meta VALUES('space', ?)",
+                (str(self._space_id(embedded.space)),),
+            )
+        elif embedded.space is not None and embedded.space != space:
+            raise SpaceChanged
+        for passage in embedded.passages:
+            self.run(
+                'INSERT INTO passages(memory_id, "start", "end") VALUES(?, ?, ?)',
+                (id, passage.start, passage.end),
+            )
+            if embedded.space is not None:
+                self.put_vector(
+                    self.one("SELECT last_insert_rowid()"), self._space_id(embedded.space), passage
+                )
+
+    def put_vector(self, passage_id: int, space_id: int, passage: Passage) -> None:
+        """Add the vector of a passage."""
+        self.run(
+            "INSERT INTO vectors VALUES(?, ?, ?, ?, ?)",
+            (
+                passage_id,
+                space_id,
+                passage.embedding,
+                passage.tokens,
+                crc32(passage.tokens, crc32(passage.embedding or b"")),
+            ),
+        )
+
+    # --- small --------------------------------------------------------------------------------
+
+    def meta(self, name: str) -> str | None:
+        """Return a remark the store keeps about itself."""
+        value = self.one("SELECT value FROM meta WHERE name = ?", (name,))
+        return None if value is None else str(value)
+
+    def set_meta(self, name: str, value: str | None) -> None:
+        """Keep a remark about the store; None takes it away."""
+        if value is None:
+            self.run("DELETE FROM meta WHERE name = ?", (name,))
+        else:
+            self.run("INSERT OR REPLACE INTO meta VALUES(?, ?)", (name, value))
+
+    def model(self) -> str:
+        """Return the name of the model this store wants."""
+        return self.meta("model") or self.settings.model
+
+    def _id(self, uid: str) -> int:
+        """Return the engine's id of a memory."""
+        found = self.one("SELECT id FROM memories WHERE uid = ?", (uid,))
+        if found is None:
+            raise NoSuchMemory(uid=_short(uid))
+        return int(found)
+
+    def _memory(self, sql: str, values: Sequence[Any]) -> Memory | None:
+        """Return the oldest memory that meets a condition."""
+        rows = self.all(
+            f"SELECT {MEMORY} FROM memories m WHERE {sql} ORDER BY m.id LIMIT 1", values
+        )
+        return memory_of(rows[0]) if rows else None
+
+
+def condition(where: Where) -> tuple[str, dict[str, Any]]:
+    """Return a filter as SQL over `memories m`, with its values."""
+    parts = ["1"]
+    values: dict[str, Any] = {}
+    if where.domain == NO_DOMAIN:
+        parts.append("m.domain_key IS NULL")
+    elif where.domain is not None:
+        # What is below a domain begins with it and a slash; '0' is the character after '/'.
+        parts.append(
+            "(m.domain_key = :domain OR (m.domain_key >= :domain || '/'"
+            " AND m.domain_key < :domain || '0'))"
+        )
+        values["domain"] = text.fold(where.domain)
+    for name in ("type", "session", "status"):
+        value = getattr(where, name)
+        if value is not None:
+            parts.append(f"m.{name} = :{name}")
+            values[name] = value
+    for number, tag in enumerate(where.tags):
+        parts.append(f"instr(m.tag_keys, :tag{number})")
+        values[f"tag{number}"] = _SEPARATOR + tag + _SEPARATOR
+    if where.since is not None:
+        parts.append("m.created_at >= :since")
+        values["since"] = to_micros(where.since)
+    if where.until is not None:
+        parts.append("m.created_at <= :until")
+        values["until"] = to_micros(where.until)
+    if where.current:
+        parts.append(f"m.status = 'active' AND NOT {_SUPERSEDED}")
+    return " AND ".join(parts), values
+
+
+def memory_of(row: Sequence[Any]) -> Memory:
+    """Return a row of the MEMORY columns as a record."""
+    (_, uid, type, domain, session, tags, status, confidence, content, agent, source, key) = row[:12]
+    system, origin_key, created, updated, version, extra, _, superseded = row[12:20]
+    return Memory(
+        uid=uid,
+        type=type,
+        domain=domain,
+        session=session,
+        tags=tuple(json.loads(tags)),
+        status=status,
+        confidence=confidence,
+        content=content,
+        agent=agent,
+        source=source,
+        key=key,
+        origin=Origin(system, origin_key) if system is not None else None,
+        created_at=from_micros(created),
+        updated_at=from_micros(updated),
+        version=version,
+        extra=json.loads(extra),
+        superseded_by=tuple(sorted(superseded.split(","))) if superseded else (),
+    )
+
+
+def relation_of(row: Sequence[Any]) -> Relation:
+    """Return a row of a relation as a record."""
+    return Relation(*row[:5], from_micros(row[5]))
+
+
+def memory_checksum(memory: Memory) -> int:
+    """Return the CRC-32 over every stored field of a memory."""
+    return checksum(
+        (
+            *memory[: Memory._fields.index("origin")],
+            *(memory.origin or (None, None)),
+            to_micros(memory.created_at),
+            to_micros(memory.updated_at),
+            memory.version,
+            _json(memory.extra),
+        )
+    )
+
+
+def checksum(values: Sequence[Any]) -> int:
+    """Return the CRC-32 of values; it finds every change of a single bit."""
+    return crc32(repr(tuple(values)).encode())
+
+
+def digest(content: str) -> bytes:
+    """Return the SHA-256 of a text."""
+    from hashlib import sha256
+
+    return sha256(content.encode()).digest()
+
+
+def _row(memory: Memory) -> tuple[Any, ...]:
+    """Return a memory as a row in the order of _COLUMNS."""
+    return (
+        memory.uid,
+        memory.type,
+        memory.domain,
+        _key(memory.domain),
+        memory.session,
+        _json(list(memory.tags)),
+        _SEPARATOR + "".join(text.fold(tag) + _SEPARATOR for tag in memory.tags),
+        memory.status,
+        memory.confidence,
+        memory.content,
+        digest(memory.content),
+        memory.agent,
+        memory.source,
+        memory.key,
+        *(memory.origin or (None, None)),
+        to_micros(memory.created_at),
+        to_micros(memory.updated_at),
+        memory.version,
+        _json(memory.extra),
+        memory_checksum(memory),
+        text.index_words(memory.content),
+        text.index_words(" ".join(memory.tags)),
+        text.index_words(memory.domain or ""),
+    )
+
+
+def _fields(before: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of an edit as a record holds them."""
+    if "tags" in before:
+        before["tags"] = tuple(before["tags"])
+    return before
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def _key(domain: str | None) -> str | None:
+    return None if domain is None else text.fold(domain)
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
+
+
+def _short(uid: str) -> str:
+    """Return what was given as a uid, cut so that a message stays one."""
+    return uid if len(uid) <= 40 else uid[:39] + "…"

@@ -1,0 +1,144 @@
+"""The schema of the SQLite store, as numbered steps.
+
+A new file is made by running every step, so there is no second copy of the schema to drift. A step
+and the `user_version` that records it are one transaction; see `connection.py`. Times are
+microseconds since 1970 in UTC; `crc` is CRC-32 over the fields of its row, so that doctor finds a
+flipped bit wherever a command would return it.
+"""
+
+APPLICATION_ID = 0x6D656D61  # "mema"
+
+_STEP_1 = """
+CREATE TABLE memories(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again: caches of servers are keyed by it
+  uid TEXT NOT NULL UNIQUE,
+  type TEXT NOT NULL,
+  domain TEXT,
+  domain_key TEXT,  -- folded, for comparing
+  session TEXT,
+  tags TEXT NOT NULL,  -- JSON array, in the order given
+  tag_keys TEXT NOT NULL,  -- folded, each between two unit separators, for filters
+  status TEXT NOT NULL,
+  confidence TEXT NOT NULL,
+  content TEXT NOT NULL,
+  content_sha256 BLOB NOT NULL CHECK(length(content_sha256) = 32),
+  agent TEXT NOT NULL,
+  source TEXT,
+  key TEXT,
+  origin_system TEXT,
+  origin_key TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  extra TEXT NOT NULL,  -- JSON object
+  crc INTEGER NOT NULL,
+  words TEXT NOT NULL,  -- the content, tags and domain in normalised form, as indexed
+  tag_words TEXT NOT NULL,
+  domain_words TEXT NOT NULL
+) STRICT;
+CREATE INDEX memories_created ON memories(created_at, id);
+CREATE INDEX memories_domain ON memories(domain_key, created_at) WHERE domain_key IS NOT NULL;
+CREATE INDEX memories_session ON memories(session, id) WHERE session IS NOT NULL;
+CREATE INDEX memories_content ON memories(content_sha256);
+CREATE UNIQUE INDEX memories_key ON memories(key) WHERE key IS NOT NULL;
+CREATE UNIQUE INDEX memories_origin ON memories(origin_system, origin_key)
+  WHERE origin_system IS NOT NULL;
+
+CREATE TABLE spaces(
+  id INTEGER PRIMARY KEY,
+  model TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  dim INTEGER NOT NULL,
+  recipe TEXT NOT NULL,
+  UNIQUE(model, sha256, dim, recipe)
+) STRICT;
+
+CREATE TABLE passages(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  memory_id INTEGER NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
+  "start" INTEGER NOT NULL,
+  "end" INTEGER NOT NULL
+) STRICT;
+CREATE INDEX passages_memory ON passages(memory_id);
+
+CREATE TABLE vectors(
+  passage_id INTEGER NOT NULL REFERENCES passages(id) ON DELETE CASCADE,
+  space_id INTEGER NOT NULL REFERENCES spaces(id),
+  embedding BLOB CHECK(length(embedding) > 0 AND length(embedding) % 4 = 0),
+  tokens BLOB NOT NULL CHECK(length(tokens) % 2 = 0),  -- uint16 token ids
+  crc INTEGER NOT NULL,
+  PRIMARY KEY(passage_id, space_id)
+) STRICT;
+
+CREATE TABLE edits(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  memory_id INTEGER NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
+  version INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  agent TEXT NOT NULL,
+  reason TEXT,
+  before TEXT NOT NULL,  -- JSON object: the fields as they were
+  crc INTEGER NOT NULL
+) STRICT;
+CREATE INDEX edits_memory ON edits(memory_id, version);
+
+CREATE TABLE relations(
+  from_id INTEGER NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
+  type TEXT NOT NULL,
+  to_id INTEGER NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
+  note TEXT,
+  agent TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY(from_id, type, to_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX relations_to ON relations(to_id, type);
+
+CREATE TABLE tombstones(
+  uid TEXT PRIMARY KEY,
+  purged_at INTEGER NOT NULL,
+  origin_sha256 BLOB  -- of system and key: what was purged here is known again, not kept
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE VIRTUAL TABLE word_index USING fts5(
+  words, tag_words, domain_words,
+  content='memories', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE gram_index USING fts5(
+  content,
+  content='memories', content_rowid='id', tokenize='trigram remove_diacritics 1', detail=none
+);
+-- Without it a purged word stays in the segments of the index.
+INSERT INTO word_index(word_index, rank) VALUES('secure-delete', 1);
+INSERT INTO gram_index(gram_index, rank) VALUES('secure-delete', 1);
+
+CREATE TRIGGER memories_insert AFTER INSERT ON memories BEGIN
+  INSERT INTO word_index(rowid, words, tag_words, domain_words)
+    VALUES(new.id, new.words, new.tag_words, new.domain_words);
+  INSERT INTO gram_index(rowid, content) VALUES(new.id, new.content);
+END;
+CREATE TRIGGER memories_delete AFTER DELETE ON memories BEGIN
+  INSERT INTO word_index(word_index, rowid, words, tag_words, domain_words)
+    VALUES('delete', old.id, old.words, old.tag_words, old.domain_words);
+  INSERT INTO gram_index(gram_index, rowid, content) VALUES('delete', old.id, old.content);
+END;
+CREATE TRIGGER memories_update_words AFTER UPDATE OF words, tag_words, domain_words ON memories
+WHEN (old.words, old.tag_words, old.domain_words) IS NOT
+     (new.words, new.tag_words, new.domain_words) BEGIN
+  INSERT INTO word_index(word_index, rowid, words, tag_words, domain_words)
+    VALUES('delete', old.id, old.words, old.tag_words, old.domain_words);
+  INSERT INTO word_index(rowid, words, tag_words, domain_words)
+    VALUES(new.id, new.words, new.tag_words, new.domain_words);
+END;
+CREATE TRIGGER memories_update_grams AFTER UPDATE OF content ON memories
+WHEN old.content IS NOT new.content BEGIN
+  INSERT INTO gram_index(gram_index, rowid, content) VALUES('delete', old.id, old.content);
+  INSERT INTO gram_index(rowid, content) VALUES(new.id, new.content);
+END;
+"""
+
+# Each step brings a file from its index to the next version of the schema.
+STEPS: tuple[str, ...] = (_STEP_1,)
+VERSION = len(STEPS)
