@@ -67,26 +67,23 @@ _NAMED = (
     r"(?P<named>(?<![A-Za-z0-9])(?:[A-Za-z]{1,12}\+\+|[A-Za-z]\#(?![\w#]))"
     r"|\.NET(?![A-Za-z0-9])|(?<!\S)\.net(?!\w))"
 )
-_ASCII_SEGMENT = re.compile(f"{_NAMED}|(?P<latin>[A-Za-z0-9]+)")
-_ASCII_WORD = re.compile("[A-Za-z0-9]+")
-_CAMEL_PART = re.compile(
-    "[A-Z]{2,}s(?![a-z0-9])|[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z][a-z0-9]*|[A-Z0-9]+",
-)
+_ASCII_SEGMENT = f"{_NAMED}|(?P<latin>[A-Za-z0-9]+)"
+_CAMEL_PART = "[A-Z]{2,}s(?![a-z0-9])|[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z][a-z0-9]*|[A-Z0-9]+"
 # Unseen inside words: NUL, soft hyphen, joiners, directions, variation selectors, BOM, tags.
 _UNSEEN = (
     "[\x00\u00ad\u034f\u061c\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
     "\U000e0000-\U000e01ef]+"
 )
-_NOT_TEXT = re.compile("[\x00\ud800-\udfff]+")
+_NOT_TEXT = "[\x00\ud800-\udfff]+"
 _CLUSTER = "[^\ue000-\uf8ff][\ue000-\uf8ff]*|[\ue000-\uf8ff]+"
 _ARABIC_ARTICLE = "^(?:[وفبك]?ال|لل)(?=.{3})"
 _ARABIC_FORMS = str.maketrans("أإآٱىةیک", "اااايهيك")
-_QUOTED = re.compile(r"(?<![^\W_])[\"“]([^\"“”]+)[\"”](?![^\W_])")
-_CLITIC = re.compile(r"(.*[^\W_])['\u2019\u02bc](s|t|re|ve|ll|d|m)(\W*)", re.IGNORECASE | re.DOTALL)
-_BETWEEN = re.compile(r"[\s\u2013\u2014]+")
+_QUOTED = r"(?<![^\W_])[\"“]([^\"“”]+)[\"”](?![^\W_])"
+_CLITIC = r"(?is)(.*[^\W_])['\u2019\u02bc](s|t|re|ve|ll|d|m)(\W*)"
+_BETWEEN = r"[\s\u2013\u2014]+"
 _OPENING = "'\"\u2018\u201c*`,;"
 _CLOSING = "'\"\u2019\u201d*`.,;:!?"
-_PUNCTUATED = re.compile(r"[^\w\s'\u2019\u02bc]|_")
+_PUNCTUATED = r"[^\w\s'\u2019\u02bc]|_"
 
 
 class Clause(NamedTuple):
@@ -139,6 +136,10 @@ def _any_segment() -> re.Pattern[str]:
     )
 
 
+def _segmenter(text: str) -> re.Pattern[str]:
+    return re.compile(_ASCII_SEGMENT) if text.isascii() else _any_segment()
+
+
 @cache
 def _signs() -> dict[int, int]:
     """Return where combining signs go in the private use area.
@@ -186,7 +187,7 @@ def _latin(word: str) -> list[str]:
         return [word] if word else []
     words = [word.lower()]
     if len(word) <= _LONGEST_NAME and not word.isupper() and not word[1:].islower():
-        parts = _CAMEL_PART.findall(word)
+        parts = re.findall(_CAMEL_PART, word)
         if len(parts) > 1:
             words += [part.lower() for part in parts]
     return words
@@ -231,8 +232,7 @@ def _tokens(kind: str, segment: str) -> list[str]:
 
 def _pieces(text: str) -> Iterator[_Piece]:
     """Cut prepared text into words, runs and symbols, each with what is indexed of it."""
-    pattern = _ASCII_SEGMENT if text.isascii() else _any_segment()
-    for segment in pattern.finditer(text):
+    for segment in _segmenter(text).finditer(text):
         kind = segment.lastgroup or ""
         tokens = _tokens(kind, segment[0])
         if tokens:
@@ -248,7 +248,7 @@ def index_words(text: str) -> str:
     text = _prepare(text)
     words: list[str] = []
     if text.isascii() and "++" not in text and "#" not in text and ".net" not in text.lower():
-        for word in _ASCII_WORD.findall(text):
+        for word in re.findall("[A-Za-z0-9]+", text):
             if word.islower() and len(word) <= _LONGEST_WORD:
                 words.append(word)
             else:
@@ -268,7 +268,7 @@ def index_words(text: str) -> str:
 
 
 def _cleaned(query: str) -> str:
-    query = _NOT_TEXT.sub("", query[:MAX_QUERY_BYTES])
+    query = re.sub(_NOT_TEXT, "", query[:MAX_QUERY_BYTES])
     return query.encode()[:MAX_QUERY_BYTES].decode(errors="ignore")
 
 
@@ -345,7 +345,7 @@ def _chunk(chunk: str, *, last: bool, keep: bool, sparse: bool) -> Iterator[Clau
 
     `last`: its end may be continued; `keep`: stop words too; `sparse`: every other pair of a run.
     """
-    clitic = _CLITIC.fullmatch(chunk)
+    clitic = re.fullmatch(_CLITIC, chunk)
     if clitic:
         if clitic[2].lower() == "t" and not keep:
             return
@@ -398,7 +398,7 @@ def _substrings(chunks: list[str]) -> Iterator[str]:
     for chunk in chunks:
         piece = fold(_trimmed(chunk))
         mixed = any(c.isdigit() for c in piece) and any(c.isalpha() for c in piece)
-        if len(piece) >= 3 and (mixed or _PUNCTUATED.search(piece)) and any(_pieces(piece)):
+        if len(piece) >= 3 and (mixed or re.search(_PUNCTUATED, piece)) and any(_pieces(piece)):
             yield piece
 
 
@@ -407,9 +407,9 @@ def word_query(query: str) -> WordQuery:
     text = _cleaned(query)
     plain = _prepare(text)
     phrases = tuple(
-        dict.fromkeys(clause for clause in map(_phrase, _QUOTED.findall(plain)) if clause)
+        dict.fromkeys(clause for clause in map(_phrase, re.findall(_QUOTED, plain)) if clause)
     )[:MAX_CLAUSES]
-    chunks = [chunk for chunk in _BETWEEN.split(_QUOTED.sub(r" \1 ", plain)) if chunk]
+    chunks = [chunk for chunk in re.split(_BETWEEN, re.sub(_QUOTED, r" \1 ", plain)) if chunk]
     found: dict[Clause, None] = {}
     for keep, sparse in ((False, False), (False, True), (True, False), (True, True)):
         clauses = _clauses(chunks, last=not phrases, keep=keep, sparse=sparse)
@@ -432,12 +432,12 @@ _PASSAGE_TARGET = 800
 _PASSAGE_MOST = 1200
 # Where to cut, best first; each pattern matches what stays with the earlier passage.
 _CUTS = (
-    re.compile(r"\n[^\S\n]*(?=\n)|\n(?=#{1,6}\s)"),
-    re.compile(r"\n|\r"),
-    re.compile(r"[.!?…][\"')\]]*(?=\s)|[。\uff01\uff1f]"),
-    re.compile(r"\s"),
+    r"\n[^\S\n]*(?=\n)|\n(?=#{1,6}\s)",
+    r"\n|\r",
+    r"[.!?…][\"')\]]*(?=\s)|[。\uff01\uff1f]",
+    r"\s",
 )
-_NOT_BLANK = re.compile(r"\S")
+_NOT_BLANK = r"\S"
 
 
 def passages(text: str) -> list[tuple[int, int]]:
@@ -451,7 +451,8 @@ def passages(text: str) -> list[tuple[int, int]]:
         return [(0, len(text))]
     spans: list[tuple[int, int]] = []
     end = 0
-    while start := _NOT_BLANK.search(text, end):
+    visible = re.compile(_NOT_BLANK)
+    while start := visible.search(text, end):
         begin = start.start()
         end = _cut(text, begin)
         trimmed = begin + len(text[begin:end].rstrip())
@@ -468,7 +469,7 @@ def _cut(text: str, begin: int) -> int:
         return len(text)
     for cut in _CUTS:
         best = 0
-        for place in cut.finditer(text, begin + _PASSAGE_LEAST, begin + _PASSAGE_MOST):
+        for place in re.compile(cut).finditer(text, begin + _PASSAGE_LEAST, begin + _PASSAGE_MOST):
             if best and place.end() - begin > _PASSAGE_TARGET:
                 break
             best = place.end()
@@ -479,9 +480,10 @@ def _cut(text: str, begin: int) -> int:
 
 def outline(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
     """Return each span with its first line that is not blank, cut to 80 characters."""
+    visible = re.compile(_NOT_BLANK)
     heads = []
     for start, end in spans:
-        first = _NOT_BLANK.search(text, start, end)
+        first = visible.search(text, start, end)
         line = text[first.start() : min(end, first.start() + 320)] if first else ""
         heads.append((start, end, " ".join(line.splitlines()[0].split())[:80] if line else ""))
     return heads
@@ -489,15 +491,15 @@ def outline(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int,
 
 # -- snippets ---------------------------------------------------------------------------------
 
-_ENDINGS = re.compile("(?:ations?|ments?|ings?|ed|es|s|ly)$")
-_SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|[。\uff01\uff1f]\s*|\n\s*)(?=\S)")
+_ENDINGS = "(?:ations?|ments?|ings?|ed|es|s|ly)$"
+_SENTENCE_START = r"(?:^|[.!?]\s+|[。\uff01\uff1f]\s*|\n\s*)(?=\S)"
 
 
 def _stem(word: str) -> str:
     """Return a word without the commonest English endings: close to what the index matches."""
     if len(word) < 4 or not word.isascii():
         return word
-    short = _ENDINGS.sub("", word)
+    short = re.sub(_ENDINGS, "", word)
     short = (short if len(short) > 2 else word).rstrip("eyi")
     return short or word
 
@@ -519,7 +521,7 @@ def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[i
     if not stems:
         return []
     found: list[tuple[int, int, str]] = []
-    for segment in _any_segment().finditer(text, *span):
+    for segment in _segmenter(text).finditer(text, *span):
         kind, (start, end) = segment.lastgroup or "", segment.span()
         composed = _compose(segment[0])
         tokens = _tokens(kind, composed)
@@ -582,10 +584,11 @@ def _word_start(text: str, begin: int, start: int, limit: int) -> int:
     """Return a start of a sentence, else of a word, at or shortly after `start`."""
     if start <= begin:
         return begin
-    sentences = [m.end() for m in _SENTENCE_START.finditer(text, start, limit + 1)]
+    ends = re.compile(_SENTENCE_START).finditer(text, start, limit + 1)
+    sentences = [sentence.end() for sentence in ends]
     if sentences and sentences[0] <= limit:
         return sentences[0]
-    blank = _CUTS[-1].search(text, start - 1, limit)
+    blank = re.compile(_CUTS[-1]).search(text, start - 1, limit)
     return blank.end() if blank else start
 
 
@@ -618,13 +621,9 @@ def _folded(
 # -- likeness ---------------------------------------------------------------------------------
 
 
-def _plain_words(text: str) -> list[str]:
-    return index_words(fold(text)).split()
-
-
 def shingles(text: str) -> frozenset[str]:
     """Return the words of `text` and its pairs of neighbouring words, both ends marked."""
-    words = _plain_words(text)
+    words = index_words(fold(text)).split()
     if not words:
         return frozenset()
     return frozenset(words) | {
