@@ -127,13 +127,13 @@ def _load(name: str) -> Embedder | NoModel:
 
 
 def _local(name: str, folder: str) -> Embedder | NoModel:
-    from memai.embedding.files import UnusableError
+    from memai.embedding.files import UnknownKindError
     from memai.embedding.static import local
 
     try:
         return local(name, folder)
-    except UnusableError as unusable:
-        return _foreign(name, folder, f"{unusable}, and model2vec cannot read it either")
+    except UnknownKindError as unknown:
+        return _foreign(name, folder, f"{unknown}, and model2vec cannot read it either")
 
 
 def _foreign(name: str, source: str, failure: str) -> Embedder | NoModel:

@@ -61,17 +61,18 @@ def cosines(table: Table, tokens: Sequence[int], among: Collection[int]) -> list
 
     rows, _ = rows_and_scales(table)
 
-    def units(ids: Collection[int]) -> NDArray[float32]:
-        chosen = rows[np.fromiter(ids, np.int64, len(ids))].astype(np.float32)
-        lengths: NDArray[float32] = np.linalg.norm(chosen, axis=1, keepdims=True)
-        return chosen / np.maximum(lengths, np.finfo(np.float32).tiny, dtype=np.float32)
+    def units(ids: Collection[int]) -> NDArray[Any]:
+        chosen: NDArray[Any] = rows[np.fromiter(ids, np.int64, len(ids))].astype(np.float32)
+        lengths = np.linalg.norm(chosen, axis=1, keepdims=True)
+        chosen /= np.maximum(lengths, np.finfo(np.float32).tiny)
+        return chosen
 
     found = np.clip(units(tokens) @ units(among).T, 0, 1)
     return [dict(zip(among, row, strict=True)) for row in found.tolist()]
 
 
 def rows_and_scales(table: Table) -> tuple[NDArray[Any], NDArray[float32]]:
-    """Return a table's rows (tokens, dim), as stored, and scales (tokens,), over the same memory."""
+    """Return a table's rows (tokens, dim), as stored, and its scales (tokens,), without copying."""
     import numpy as np
 
     rows = np.frombuffer(table.data, _DTYPES[table.format], table.rows * table.dim, table.offset)

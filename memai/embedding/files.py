@@ -8,19 +8,24 @@ DEFINING = ("config.json", "model.safetensors", "tokenizer.json")
 
 
 class UnusableError(Exception):
-    """A model's files are missing, damaged or of a kind this package does not read itself."""
+    """A model's files are damaged."""
+
+
+class UnknownKindError(UnusableError):
+    """A model's files are missing, or of a kind this package does not read: model2vec may."""
 
 
 def map_file(folder: str, name: str) -> mmap.mmap:
     """Return a file of a folder as read-only memory.
 
-    Raises UnusableError when it is missing or empty, OSError when it cannot be read.
+    Raises UnknownKindError when it is missing, UnusableError when it is empty, OSError when it
+    cannot be read.
     """
     try:
         with open(os.path.join(folder, name), "rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
-        raise UnusableError(f"its folder holds no {name}") from None
+        raise UnknownKindError(f"its folder holds no {name}") from None
     except ValueError:  # what mmap says of an empty file
         raise UnusableError(f"its {name} is empty") from None
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from memai.embedding.files import UnusableError, map_file
+from memai.embedding.files import UnknownKindError, UnusableError, map_file
 
 _FORMATS = {"I8": "b", "F16": "e", "F32": "f"}
 
@@ -35,9 +35,11 @@ class Table:
             )
             self._row = struct.Struct(f"<{self.dim}{self.format}")
         except (ValueError, LookupError, TypeError, struct.error):
-            raise UnusableError("its model.safetensors is damaged or of an unknown kind") from None
+            raise UnknownKindError(
+                "its model.safetensors is damaged or of an unknown kind"
+            ) from None
         if "mapping" in tensors or not scales_known:
-            raise UnusableError("its model.safetensors holds tensors of an unknown kind")
+            raise UnknownKindError("its model.safetensors holds tensors of an unknown kind")
         end = max(
             self.offset + self.rows * self._row.size, (self.scales_offset or 0) + 4 * self.rows
         )

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from memai.embedding.files import UnusableError, map_file
+from memai.embedding.files import UnknownKindError, UnusableError, map_file
 
 MAX_TOKENS = 512
 """Tokens of a text that count, as in model2vec; a passage has far fewer."""
@@ -181,7 +181,7 @@ class SortedWords:
 def read_vocabulary(folder: str) -> dict[str, int]:
     """Return the vocabulary of a folder's tokenizer.json, its entry for unknown words left out.
 
-    Raises UnusableError when the file is missing, damaged or describes another kind of tokeniser.
+    Raises UnknownKindError when the file is missing, damaged or describes another tokeniser.
     """
     try:
         with open(os.path.join(folder, "tokenizer.json"), encoding="utf-8") as file:
@@ -201,9 +201,9 @@ def read_vocabulary(folder: str) -> dict[str, int]:
         vocabulary = {word: int(token) for word, token in model["vocab"].items()}
         vocabulary.pop(model["unk_token"], None)
     except FileNotFoundError:
-        raise UnusableError("its folder holds no tokenizer.json") from None
+        raise UnknownKindError("its folder holds no tokenizer.json") from None
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise UnusableError("its tokenizer.json is damaged or of an unknown kind") from None
+        raise UnknownKindError("its tokenizer.json is damaged or of an unknown kind") from None
     if not is_bert:
-        raise UnusableError("its tokeniser is not a lower-casing BERT WordPiece")
+        raise UnknownKindError("its tokeniser is not a lower-casing BERT WordPiece")
     return vocabulary
