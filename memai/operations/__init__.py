@@ -5,22 +5,35 @@ that the command line, the MCP server, the manual and the completions know of it
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from memai.operations.comparing import duplicates
-from memai.operations.curating import (
-    confidence,
-    edit,
-    forget,
-    link,
-    purge,
-    restore,
-    unlink,
-)
-from memai.operations.reading import domains, list_memories, pulse, relations, show
-from memai.operations.searching import recall, search
-from memai.operations.upkeep import backup, doctor, export, reembed, stats
-from memai.operations.writing import anti_pattern, checkpoint, handoff, note, reasoning
+if TYPE_CHECKING:
+    from memai.operations.comparing import duplicates as duplicates
+    from memai.operations.curating import confidence as confidence
+    from memai.operations.curating import edit as edit
+    from memai.operations.curating import forget as forget
+    from memai.operations.curating import link as link
+    from memai.operations.curating import purge as purge
+    from memai.operations.curating import restore as restore
+    from memai.operations.curating import unlink as unlink
+    from memai.operations.reading import domains as domains
+    from memai.operations.reading import list_memories as list_memories
+    from memai.operations.reading import pulse as pulse
+    from memai.operations.reading import relations as relations
+    from memai.operations.reading import show as show
+    from memai.operations.searching import recall as recall
+    from memai.operations.searching import search as search
+    from memai.operations.upkeep import backup as backup
+    from memai.operations.upkeep import doctor as doctor
+    from memai.operations.upkeep import export as export
+    from memai.operations.upkeep import reembed as reembed
+    from memai.operations.upkeep import stats as stats
+    from memai.operations.writing import anti_pattern as anti_pattern
+    from memai.operations.writing import checkpoint as checkpoint
+    from memai.operations.writing import handoff as handoff
+    from memai.operations.writing import note as note
+    from memai.operations.writing import reasoning as reasoning
 
 Group = Literal["write", "read", "curate", "look after"]
 
@@ -28,13 +41,14 @@ Group = Literal["write", "read", "curate", "look after"]
 class Operation(NamedTuple):
     """One thing memai does.
 
-    `reads` means it changes nothing; `destroys` that it removes or hides something; `idempotent`
+    `place` says where its function is, as room.name below `memai.operations`: it is imported when
+    it is used, so that a command pays for no other (25 ms for all of them). `reads` means it changes nothing; `destroys` that it removes or hides something; `idempotent`
     that doing it twice is doing it once; `daily` that an MCP client sees it unasked; `shell_only`
     that it makes sense on this machine only. `examples` are shell commands that run.
     """
 
     name: str
-    function: Callable[..., Any]
+    place: str
     group: Group
     examples: tuple[str, ...]
     reads: bool = False
@@ -43,11 +57,18 @@ class Operation(NamedTuple):
     daily: bool = False
     shell_only: bool = False
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function itself."""
+        room, _, name = self.place.partition(".")
+        found: Callable[..., Any] = getattr(import_module(f"memai.operations.{room}"), name)
+        return found
+
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "note",
-        note,
+        "writing.note",
         "write",
         (
             "memai note 'Staging resets its database every night.' -d shop -t staging",
@@ -58,21 +79,21 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "checkpoint",
-        checkpoint,
+        "writing.checkpoint",
         "write",
         ("memai checkpoint -d shop --intent 'Ship login' --pursuing 'Token refresh'",),
         daily=True,
     ),
     Operation(
         "handoff",
-        handoff,
+        "writing.handoff",
         "write",
         ("memai handoff 'Login works; the e-mail templates are next.' -d shop",),
         daily=True,
     ),
     Operation(
         "anti_pattern",
-        anti_pattern,
+        "writing.anti_pattern",
         "write",
         (
             "memai anti_pattern --pattern 'Retry without a limit' --why-wrong 'Overload' "
@@ -83,14 +104,14 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "reasoning",
-        reasoning,
+        "writing.reasoning",
         "write",
         ("memai reasoning 'We chose SQLite because one file is easy to back up.' -d shop",),
         idempotent=True,
     ),
     Operation(
         "search",
-        search,
+        "searching.search",
         "read",
         ("memai search 'why does the test database lose rows'", "memai search staging -d shop"),
         reads=True,
@@ -99,18 +120,18 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "recall",
-        recall,
+        "searching.recall",
         "read",
         ("memai recall 'nightly reset'",),
         reads=True,
         idempotent=True,
     ),
     Operation(
-        "show", show, "read", ("memai show {uid}",), reads=True, idempotent=True, daily=True
+        "show", "reading.show", "read", ("memai show {uid}",), reads=True, idempotent=True, daily=True
     ),
     Operation(
         "list",
-        list_memories,
+        "reading.list_memories",
         "read",
         ("memai list -n 5", "memai list -d shop --type note --since 7d"),
         reads=True,
@@ -119,20 +140,20 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "pulse",
-        pulse,
+        "reading.pulse",
         "read",
         ("memai pulse -d shop", "memai pulse --max-bytes 1800"),
         reads=True,
         idempotent=True,
         daily=True,
     ),
-    Operation("domains", domains, "read", ("memai domains",), reads=True, idempotent=True),
+    Operation("domains", "reading.domains", "read", ("memai domains",), reads=True, idempotent=True),
     Operation(
-        "relations", relations, "read", ("memai relations {uid}",), reads=True, idempotent=True
+        "relations", "reading.relations", "read", ("memai relations {uid}",), reads=True, idempotent=True
     ),
     Operation(
         "edit",
-        edit,
+        "curating.edit",
         "curate",
         (
             "memai edit {uid} 'Staging resets its database at 02:00.' --reason 'asked ops'",
@@ -142,7 +163,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "link",
-        link,
+        "curating.link",
         "curate",
         ("memai link {uid} relates_to {other} --note 'same outage'",),
         idempotent=True,
@@ -150,18 +171,18 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "unlink",
-        unlink,
+        "curating.unlink",
         "curate",
         ("memai unlink {uid} relates_to {linked}",),
         destroys=True,
         idempotent=True,
     ),
     Operation(
-        "confidence", confidence, "curate", ("memai confidence {uid} confirmed",), idempotent=True
+        "confidence", "curating.confidence", "curate", ("memai confidence {uid} confirmed",), idempotent=True
     ),
     Operation(
         "forget",
-        forget,
+        "curating.forget",
         "curate",
         (
             "memai forget {uid} --reason 'no longer true'",
@@ -171,26 +192,26 @@ OPERATIONS: tuple[Operation, ...] = (
         idempotent=True,
         daily=True,
     ),
-    Operation("restore", restore, "curate", ("memai restore {uid}",), idempotent=True),
+    Operation("restore", "curating.restore", "curate", ("memai restore {uid}",), idempotent=True),
     Operation(
         "purge",
-        purge,
+        "curating.purge",
         "curate",
         ("memai purge {uid} --confirm 'DELETE {uid}'",),
         destroys=True,
     ),
     Operation(
-        "duplicates", duplicates, "curate", ("memai duplicates",), reads=True, idempotent=True
+        "duplicates", "comparing.duplicates", "curate", ("memai duplicates",), reads=True, idempotent=True
     ),
     Operation(
-        "doctor", doctor, "look after", ("memai doctor", "memai doctor --deep"), idempotent=True
+        "doctor", "upkeep.doctor", "look after", ("memai doctor", "memai doctor --deep"), idempotent=True
     ),
-    Operation("backup", backup, "look after", ("memai backup",)),
-    Operation("reembed", reembed, "look after", ("memai reembed",), idempotent=True),
-    Operation("stats", stats, "look after", ("memai stats",), reads=True, idempotent=True),
+    Operation("backup", "upkeep.backup", "look after", ("memai backup",)),
+    Operation("reembed", "upkeep.reembed", "look after", ("memai reembed",), idempotent=True),
+    Operation("stats", "upkeep.stats", "look after", ("memai stats",), reads=True, idempotent=True),
     Operation(
         "export",
-        export,
+        "upkeep.export",
         "look after",
         ("memai export", "memai export -d shop"),
         reads=True,
@@ -203,3 +224,11 @@ OPERATIONS: tuple[Operation, ...] = (
 def operation(name: str) -> Operation | None:
     """Return the operation with this public name."""
     return next((op for op in OPERATIONS if op.name == name), None)
+
+
+def __getattr__(name: str) -> Any:
+    """Give the library face its functions: `operations.note(store, ...)`."""
+    for op in OPERATIONS:
+        if op.place.endswith("." + name):
+            return op.function
+    raise AttributeError(name)

@@ -332,9 +332,8 @@ def connect(settings: Settings) -> apsw.Connection:
 
 def _name(path: str, flags: int) -> str:
     """Return the URI of a file; one in a folder that cannot be written is read as it lies."""
-    from urllib.parse import quote
-
-    uri = "file:" + quote(path)
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    uri = "file:" + quoted
     if flags == apsw.SQLITE_OPEN_READONLY and not (
         os.path.exists(path + "-wal") or os.access(os.path.dirname(path), os.W_OK)
     ):
