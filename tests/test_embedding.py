@@ -466,7 +466,7 @@ def test_a_damaged_model_is_a_value_with_a_reason(name, change, reason, tmp_path
     assert embedding.load(str(folder)) is found
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
 def test_a_folder_without_a_file_is_no_model(name, tmp_path):
     """A folder that lacks a file of the model gives NoModel that names the file."""
     folder = small_model(tmp_path / "small", "int8")
@@ -505,7 +505,9 @@ def test_a_hub_that_cannot_be_reached_is_no_model_and_tells_no_secret(tmp_path):
         HF_TOKEN="hf_sesame",
         HF_ENDPOINT="http://user:sesame@127.0.0.1:9",
     )
-    assert out.startswith("NoModel(name='nobody/nothing', reason='there is no such folder, and the")
+    assert out.startswith(
+        "NoModel(name='nobody/nothing', reason='the model is not to be found: there is"
+    )
     assert "sesame" not in out
     assert "127" not in out
 

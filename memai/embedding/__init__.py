@@ -39,12 +39,11 @@ class Embedder(Protocol):
     name: str
     """The name the model was loaded by."""
 
+    sha256: str
+    """The SHA-256 over the files that decide what the vectors are."""
+
     dim: int
     """Components of a vector."""
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 over the files that decide what the vectors are."""
 
     def embed(self, text: str) -> bytes | None:
         """Return the unit vector of a text as little-endian float32, 4 * dim bytes.
@@ -120,10 +119,12 @@ def _load(name: str) -> Embedder | NoModel:
     except UnusableError as unusable:
         return NoModel(name, str(unusable))
     except OSError as error:
-        return NoModel(name, f"its files cannot be read: {error.strerror or type(error).__name__}")
+        return NoModel(name, f"the model's files cannot be read: {error.strerror}")
     if not _HUB_NAME.fullmatch(name):
-        return NoModel(name, "there is no such folder")
-    return _foreign(name, name, "there is no such folder, and the hub gave no such model")
+        return NoModel(name, "the model is not to be found: there is no such folder")
+    return _foreign(
+        name, name, "the model is not to be found: there is no such folder, and the hub gave none"
+    )
 
 
 def _local(name: str, folder: str) -> Embedder | NoModel:

@@ -25,20 +25,18 @@ def map_file(folder: str, name: str) -> mmap.mmap:
         with open(os.path.join(folder, name), "rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
-        raise UnknownKindError(f"its folder holds no {name}") from None
+        raise UnknownKindError(f"the model's folder holds no {name}") from None
     except ValueError:  # what mmap says of an empty file
-        raise UnusableError(f"its {name} is empty") from None
+        raise UnusableError(f"the model's {name} is empty") from None
 
 
 def fingerprint(folder: str) -> str:
     """Return the SHA-256 over the files of a folder that decide what its vectors are.
 
     It is the digest of what `sha256sum config.json model.safetensors tokenizer.json` prints there.
+    Raises what `map_file` raises.
     """
     import hashlib
 
-    lines = []
-    for name in DEFINING:
-        with open(os.path.join(folder, name), "rb") as file:
-            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
+    lines = [f"{hashlib.sha256(map_file(folder, name)).hexdigest()}  {name}\n" for name in DEFINING]
     return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -23,7 +23,7 @@ class NearestTokens:
         data = map_file(folder, "nearest.bin")
         size, k = struct.unpack_from("<II", data) if len(data) >= 8 else (0, 0)
         if size != rows or len(data) != 8 + 3 * size * k:
-            raise UnusableError("its nearest.bin is damaged or belongs to another model")
+            raise UnusableError("the model's nearest.bin is damaged or belongs to another model")
         self._data, self._k = data, k
         self._levels = 8 + 2 * size * k
         self._ids = struct.Struct(f"<{k}H")

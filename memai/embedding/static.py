@@ -29,26 +29,19 @@ class Static:
         folder: str,
         words: WordPiece,
         table: Table,
-        sha256: str | None = None,
+        sha256: str,
         nearest: NearestTokens | None = None,
     ) -> None:
         self.name = name
+        self.sha256 = sha256
         self.dim = table.dim
         self._folder = folder
         self._words = words
         self._table = table
-        self._sha256 = sha256
         self._nearest = nearest
         self._comparable = table.rows <= 1 << 16
         self._bulk: Bulk | None = None
         self._lock = threading.Lock()
-
-    @property
-    def sha256(self) -> str:
-        """See `Embedder.sha256`."""
-        if self._sha256 is None:
-            self._sha256 = fingerprint(self._folder)
-        return self._sha256
 
     def embed(self, text: str) -> bytes | None:
         """See `Embedder.embed`."""
@@ -109,7 +102,7 @@ def packaged(name: str, folder: str) -> Static:
         with open(os.path.join(folder, "space.json"), encoding="utf-8") as file:
             sha256 = str(json.load(file)["sha256"])
     except (ValueError, LookupError, TypeError):
-        raise UnusableError("its space.json is damaged") from None
+        raise UnusableError("the model's space.json is damaged") from None
     present = set(os.listdir(folder))
     table = Table(folder)
     words = SortedWords(folder) if "vocab.idx" in present else read_vocabulary(folder)
@@ -125,5 +118,5 @@ def local(name: str, folder: str) -> Static:
     table = Table(folder)
     vocabulary = read_vocabulary(folder)
     if not vocabulary or not 0 <= max(vocabulary.values()) < table.rows:
-        raise UnusableError("its vocabulary does not fit its table")
-    return Static(name, folder, WordPiece(vocabulary), table)
+        raise UnusableError("the model's vocabulary does not fit its table")
+    return Static(name, folder, WordPiece(vocabulary), table, fingerprint(folder))

@@ -39,12 +39,12 @@ class Table:
                 "its model.safetensors is damaged or of an unknown kind"
             ) from None
         if "mapping" in tensors or not scales_known:
-            raise UnknownKindError("its model.safetensors holds tensors of an unknown kind")
+            raise UnknownKindError("the model's model.safetensors holds tensors of an unknown kind")
         end = max(
             self.offset + self.rows * self._row.size, (self.scales_offset or 0) + 4 * self.rows
         )
         if self.rows < 1 or self.dim < 1 or end > len(data):
-            raise UnusableError("its model.safetensors is cut short")
+            raise UnusableError("the model's model.safetensors is cut short")
         self.data = data
 
     def row(self, token: int) -> tuple[float, ...]:

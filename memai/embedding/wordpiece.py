@@ -160,7 +160,7 @@ class SortedWords:
         self._ids = 8 + 4 * size
         self._bytes = self._ids + 4 * size
         if not size or len(data) < self._bytes or len(data) != self._bytes + self._offset(size):
-            raise UnusableError("its vocab.idx is damaged")
+            raise UnusableError("the model's vocab.idx is damaged")
 
     def get(self, word: str, /) -> int | None:
         """Return the id of a word, None if it is not in the vocabulary."""
@@ -201,9 +201,11 @@ def read_vocabulary(folder: str) -> dict[str, int]:
         vocabulary = {word: int(token) for word, token in model["vocab"].items()}
         vocabulary.pop(model["unk_token"], None)
     except FileNotFoundError:
-        raise UnknownKindError("its folder holds no tokenizer.json") from None
+        raise UnknownKindError("the model's folder holds no tokenizer.json") from None
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise UnknownKindError("its tokenizer.json is damaged or of an unknown kind") from None
+        raise UnknownKindError(
+            "the model's tokenizer.json is damaged or of an unknown kind"
+        ) from None
     if not is_bert:
-        raise UnknownKindError("its tokeniser is not a lower-casing BERT WordPiece")
+        raise UnknownKindError("the model's tokeniser is not a lower-casing BERT WordPiece")
     return vocabulary
