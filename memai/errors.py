@@ -26,7 +26,7 @@ class MemaiError(Exception):
 
 
 class UsageError(MemaiError):
-    """{reason}"""  # noqa: D400, D415 - the caller's whole sentence
+    """{reason}"""
 
     exit_code = 2
     code = "usage"
@@ -60,7 +60,7 @@ class AmbiguousUid(MemaiError):
 
 
 class Refused(MemaiError):
-    """{reason}"""  # noqa: D400, D415 - the caller's whole sentence
+    """{reason}"""
 
     exit_code = 4
     code = "refused"

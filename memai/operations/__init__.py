@@ -42,9 +42,10 @@ class Operation(NamedTuple):
     """One thing memai does.
 
     `place` says where its function is, as room.name below `memai.operations`: it is imported when
-    it is used, so that a command pays for no other (25 ms for all of them). `reads` means it changes nothing; `destroys` that it removes or hides something; `idempotent`
-    that doing it twice is doing it once; `daily` that an MCP client sees it unasked; `shell_only`
-    that it makes sense on this machine only. `examples` are shell commands that run.
+    it is used, so that a command pays for no other (25 ms for all of them). `reads` means it
+    changes nothing; `destroys` that it removes or hides something; `idempotent` that doing it
+    twice is doing it once; `daily` that an MCP client sees it unasked; `shell_only` that it makes
+    sense on this machine only. `examples` are shell commands that run.
     """
 
     name: str
@@ -96,8 +97,10 @@ OPERATIONS: tuple[Operation, ...] = (
         "writing.anti_pattern",
         "write",
         (
-            "memai anti_pattern --pattern 'Retry without a limit' --why-wrong 'Overload' "
-            "--instead 'Back off'",
+            (
+                "memai anti_pattern --pattern 'Retry without a limit' --why-wrong 'Overload' "
+                "--instead 'Back off'"
+            ),
         ),
         idempotent=True,
         daily=True,
@@ -127,7 +130,13 @@ OPERATIONS: tuple[Operation, ...] = (
         idempotent=True,
     ),
     Operation(
-        "show", "reading.show", "read", ("memai show {uid}",), reads=True, idempotent=True, daily=True
+        "show",
+        "reading.show",
+        "read",
+        ("memai show {uid}",),
+        reads=True,
+        idempotent=True,
+        daily=True,
     ),
     Operation(
         "list",
@@ -147,9 +156,16 @@ OPERATIONS: tuple[Operation, ...] = (
         idempotent=True,
         daily=True,
     ),
-    Operation("domains", "reading.domains", "read", ("memai domains",), reads=True, idempotent=True),
     Operation(
-        "relations", "reading.relations", "read", ("memai relations {uid}",), reads=True, idempotent=True
+        "domains", "reading.domains", "read", ("memai domains",), reads=True, idempotent=True
+    ),
+    Operation(
+        "relations",
+        "reading.relations",
+        "read",
+        ("memai relations {uid}",),
+        reads=True,
+        idempotent=True,
     ),
     Operation(
         "edit",
@@ -178,7 +194,11 @@ OPERATIONS: tuple[Operation, ...] = (
         idempotent=True,
     ),
     Operation(
-        "confidence", "curating.confidence", "curate", ("memai confidence {uid} confirmed",), idempotent=True
+        "confidence",
+        "curating.confidence",
+        "curate",
+        ("memai confidence {uid} confirmed",),
+        idempotent=True,
     ),
     Operation(
         "forget",
@@ -201,10 +221,19 @@ OPERATIONS: tuple[Operation, ...] = (
         destroys=True,
     ),
     Operation(
-        "duplicates", "comparing.duplicates", "curate", ("memai duplicates",), reads=True, idempotent=True
+        "duplicates",
+        "comparing.duplicates",
+        "curate",
+        ("memai duplicates",),
+        reads=True,
+        idempotent=True,
     ),
     Operation(
-        "doctor", "upkeep.doctor", "look after", ("memai doctor", "memai doctor --deep"), idempotent=True
+        "doctor",
+        "upkeep.doctor",
+        "look after",
+        ("memai doctor", "memai doctor --deep"),
+        idempotent=True,
     ),
     Operation("backup", "upkeep.backup", "look after", ("memai backup",)),
     Operation("reembed", "upkeep.reembed", "look after", ("memai reembed",), idempotent=True),

@@ -42,5 +42,3 @@ def first_line(content: str, most: int = 120) -> str:
         if folded:
             return shortened(folded, most)
     return ""
-
-

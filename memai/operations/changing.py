@@ -29,14 +29,7 @@ def change(
         raise UsageError(reason="No memory was named. Give one uid or more.")
 
     def act(model: Embedder | NoModel) -> tuple[list[Memory], list[str]]:
-        # Embedding comes before the lock, so that a long text keeps no other writer waiting; a
-        # memory that changed in between is embedded again under it.
-        foreseen: dict[str, tuple[Memory, Embedded]] = {}
-        for uid in {store.resolve(uid) for uid in wanted}:
-            before = store.get(uid)
-            after = changed(before)
-            if _embedded_text(before) != _embedded_text(after):
-                foreseen[uid] = after, embedding_policy.embed(model, [after])[0]
+        foreseen = _foresee(store, model, wanted, changed)
         done: list[Memory] = []
         notes: list[str] = []
         with store.writing():
@@ -46,23 +39,53 @@ def change(
                     raise VersionConflict(uid=uid, version=before.version, expected=version)
                 after = changed(before)
                 told = meanwhile(before) if meanwhile is not None else []
+                if after != before:
+                    embedded = _embedded(model, foreseen, before, after)
+                    if embedded is not None:
+                        notes += embedding_policy.missing_model_note(model)
+                    put(store, before, after, reason, embedded)
+                elif not told:
+                    notes.append(f"{uid} was already so.")
                 notes += told
-                if after == before:
-                    if not told:
-                        notes.append(f"{uid} was already so.")
-                    done.append(store.get(uid))
-                    continue
-                embedded: Embedded | None = None
-                if _embedded_text(before) != _embedded_text(after):
-                    planned, embedded = foreseen.get(uid, (None, None))
-                    if planned is None or _embedded_text(planned) != _embedded_text(after):
-                        (embedded,) = embedding_policy.embed(model, [after])
-                    notes += embedding_policy.missing_model_note(model)
-                put(store, before, after, reason, embedded)
                 done.append(store.get(uid))
         return done, notes
 
     return embedding_policy.write(store, act)
+
+
+def _foresee(
+    store: Store,
+    model: Embedder | NoModel,
+    uids: Iterable[str],
+    changed: Callable[[Memory], Memory],
+) -> dict[str, tuple[Memory, Embedded]]:
+    """Embed what will have to be embedded, by uid.
+
+    It comes before the lock, so that a long text keeps no other writer waiting; a memory that is
+    changed in between is embedded again under it.
+    """
+    foreseen: dict[str, tuple[Memory, Embedded]] = {}
+    for uid in {store.resolve(uid) for uid in uids}:
+        before = store.get(uid)
+        after = changed(before)
+        if _embedded_text(before) != _embedded_text(after):
+            foreseen[uid] = after, embedding_policy.embed(model, [after])[0]
+    return foreseen
+
+
+def _embedded(
+    model: Embedder | NoModel,
+    foreseen: dict[str, tuple[Memory, Embedded]],
+    before: Memory,
+    after: Memory,
+) -> Embedded | None:
+    """Return the new passages of a memory, None where the old ones still fit."""
+    if _embedded_text(before) == _embedded_text(after):
+        return None
+    planned = foreseen.get(after.uid)
+    if planned is not None and _embedded_text(planned[0]) == _embedded_text(after):
+        return planned[1]
+    return embedding_policy.embed(model, [after])[0]
 
 
 def put(

@@ -20,7 +20,7 @@ from memai.when import until as parse_until
 
 # Crockford's base32, lower case: no i, l, o, u, so that a uid can be read aloud and typed.
 UID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-UID_LENGTH = 10  # 50 bits: a million memories collide with a chance of 1 in 2,000, and it is retried
+UID_LENGTH = 10  # 50 bits: among a million memories two collide with a chance of 1 in 2,000
 
 _INVISIBLE = re.compile(r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f"
                         r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]+")  # fmt: skip
@@ -130,9 +130,7 @@ def where(
     scope = name(domain, "domain")
     if scope is None and here:
         if caller.domain is None:
-            raise UsageError(
-                reason="There is no domain at hand. Set MEMAI_DOMAIN or say --domain."
-            )
+            raise UsageError(reason="There is no domain at hand. Set MEMAI_DOMAIN or say --domain.")
         scope = caller.domain
     if scope is not None and scope != NO_DOMAIN:
         scope = _domain(scope)

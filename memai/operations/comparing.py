@@ -30,7 +30,7 @@ def duplicates(
     where = checking.where(store.caller, domain=domain, here=here, type=type)
     model = embedding_policy.embedder(store)
     notes = [] if not isinstance(model, NoModel) else [f"By words only: {model.reason}."]
-    found = _pairs(store, [m for m in _all(store, where) if m.type != "checkpoint"], threshold)
+    found = _pairs([m for m in _all(store, where) if m.type != "checkpoint"], threshold)
     found.sort(key=lambda pair: (-pair.score, pair.uid, pair.other))
     kept = fitting(found[:limit], max_bytes)
     return Duplicates(len(kept) < len(found), tuple(kept), tuple(notes))
@@ -44,7 +44,7 @@ def _all(store: Store, where: Where) -> Iterator[Memory]:
         after = page[-1].uid
 
 
-def _pairs(store: Store, memories: list[Memory], threshold: float) -> list[Pair]:
+def _pairs(memories: list[Memory], threshold: float) -> list[Pair]:
     """Compare each memory with the nearest others."""
     found: dict[tuple[str, str], Pair] = {}
     for memory in memories:
@@ -56,7 +56,9 @@ def _pairs(store: Store, memories: list[Memory], threshold: float) -> list[Pair]
     return list(found.values())
 
 
-def _pair(one: Memory, other: Memory, score: float, method: Literal["identical", "meaning", "words"]) -> Pair:
+def _pair(
+    one: Memory, other: Memory, score: float, method: Literal["identical", "meaning", "words"]
+) -> Pair:
     """Describe a pair, older memory first."""
     first, second = sorted((one, other), key=lambda m: (m.created_at, m.uid))
     return Pair(

@@ -1,5 +1,7 @@
 """Operations that curate: correct, relate, retire, bring back, erase."""
 
+from typing import Any
+
 from memai import when
 from memai.errors import ConfirmationNeeded, NoSuchRelation, UsageError
 from memai.operations import checking
@@ -54,7 +56,7 @@ def edit(
     """
     reason = checking.reason(reason)
     remarks: list[str] = []
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     if content is not None:
         kept, remarks = checking.without_secrets(
             checking.content(content), "content", allow=allow_secret, redact=redact
@@ -75,8 +77,7 @@ def edit(
         raise UsageError(reason="Nothing to edit: give a new text, or a field to change.")
 
     def changed(memory: Memory) -> Memory:
-        base = changes.get("tags", memory.tags)
-        kept_tags = merge_tags(base if isinstance(base, tuple) else (), added, removed)
+        kept_tags = merge_tags(changes.get("tags", memory.tags), added, removed)
         return memory._replace(**{**changes, "tags": kept_tags})
 
     memories, notes = change(store, (uid,), changed, reason, version=version)
@@ -90,14 +91,19 @@ def confidence(
 
     Search puts contradicted memories behind all others.
     """
-    memories, notes = _change(
+    memories, notes = change(
         store, (uid,), lambda m: m._replace(confidence=verdict), checking.reason(reason)
     )
     return Written(memories[0].uid, False, memories[0], tuple(notes))
 
 
 def link(
-    store: Store, uid: Uid, relation: RelationType, other: Other, *, note: RelationNote | None = None
+    store: Store,
+    uid: Uid,
+    relation: RelationType,
+    other: Other,
+    *,
+    note: RelationNote | None = None,
 ) -> Connected:
     """Relate two memories: 'A supersedes B' hides B, the others only connect.
 
@@ -106,7 +112,9 @@ def link(
     kind = checking.name(relation, "relation") or ""
     remark = checking.reason(note, "note")
     with store.writing():
-        made, created, notes = _relate(store, store.resolve(uid), kind, store.resolve(other), remark)
+        made, created, notes = _relate(
+            store, store.resolve(uid), kind, store.resolve(other), remark
+        )
     return Connected(made, created, tuple(notes))
 
 
@@ -188,11 +196,11 @@ def purge(store: Store, uid: Uid, *, confirm: Confirm | None = None) -> Purged:
     with store.writing():
         store.remove(store.resolve(uid), when.now())
     erased = store.erase_traces()
-    notes = () if erased else (
+    remark = (
         "Another process is still reading: the bytes leave the disk when it ends and the next "
-        "write or 'memai doctor' has run.",
+        "write or 'memai doctor' has run."
     )
-    return Purged(whole, erased, notes)
+    return Purged(whole, erased, () if erased else (remark,))
 
 
 def _relate(
@@ -210,9 +218,7 @@ def _relate(
     created = store.relate(made)
     if created:
         return made, True, []
-    known = next(
-        r for r in store.relations(from_uid) if (r.from_uid, r.type, r.to_uid) == made[:3]
-    )
+    known = next(r for r in store.relations(from_uid) if (r.from_uid, r.type, r.to_uid) == made[:3])
     return known, False, [f"{from_uid} {kind} {to_uid} was already so."]
 
 
@@ -227,8 +233,6 @@ def _supersedes(store: Store, newer: str, older: str) -> bool:
         if uid not in seen:
             seen.add(uid)
             reached += [
-                r.to_uid
-                for r in store.relations(uid)
-                if r.type == SUPERSEDES and r.from_uid == uid
+                r.to_uid for r in store.relations(uid) if r.type == SUPERSEDES and r.from_uid == uid
             ]
     return False

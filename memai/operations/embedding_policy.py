@@ -39,9 +39,7 @@ def embed(model: Embedder | NoModel, memories: Sequence[Memory]) -> list[Embedde
     """Return the passages of each memory, with vectors if there is a model."""
     spans = [text.passages(memory.content) for memory in memories]
     if isinstance(model, NoModel):
-        return [
-            Embedded(None, tuple(Passage(start, end) for start, end in cut)) for cut in spans
-        ]
+        return [Embedded(None, tuple(Passage(start, end) for start, end in cut)) for cut in spans]
     texts = [
         _context(memory) + memory.content[start:end]
         for memory, cut in zip(memories, spans, strict=True)
@@ -53,9 +51,7 @@ def embed(model: Embedder | NoModel, memories: Sequence[Memory]) -> list[Embedde
     return [
         Embedded(
             space,
-            tuple(
-                Passage(start, end, next(vectors), next(tokens).tobytes()) for start, end in cut
-            ),
+            tuple(Passage(start, end, next(vectors), next(tokens).tobytes()) for start, end in cut),
         )
         for cut in spans
     ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from memai import when
+from memai import text, when
 from memai.embedding import Embedder, NoModel
 from memai.errors import UsageError
 from memai.operations import checking, embedding_policy
@@ -98,9 +98,7 @@ def anti_pattern(
     """Save a mistake not to make again, why it fails, and what to do instead."""
     if pattern is None:
         raise UsageError(reason="An anti_pattern needs --pattern: what is done wrong.")
-    content = _sections(
-        ("Anti-pattern", pattern), ("Why wrong", why_wrong), ("Instead", instead)
-    )
+    content = _sections(("Anti-pattern", pattern), ("Why wrong", why_wrong), ("Instead", instead))
     return _remember(
         store, "anti_pattern", content, domain, tags, session, source, key, allow_secret, redact
     )
@@ -201,19 +199,22 @@ def _already_there(store: Store, fresh: Memory) -> tuple[Memory | None, str]:
     if fresh.key is not None:
         known = store.with_key(fresh.key)
         if known is not None:
-            differs = "" if known.content == fresh.content else " The text given now was not stored."
+            same = known.content == fresh.content
+            differs = "" if same else " The text given now was not stored."
             return known, f"The key was already used for {known.uid}.{differs}"
     if fresh.type in ("checkpoint", "handoff"):
         # A timeline: only the same words twice in a row are a repeat.
         scope = Where(domain=fresh.domain or NO_DOMAIN, type=fresh.type, session=fresh.session)
-        latest = next(
-            (m for m in store.page(scope, 50) if (m.domain, m.session) == (fresh.domain, fresh.session)),
-            None,
-        )
+        latest = next((m for m in store.page(scope, 50) if _place(m) == _place(fresh)), None)
         known = latest if latest is not None and latest.content == fresh.content else None
     else:
         known = store.same(fresh)
     return known, f"Already there as {known.uid}." if known else ""
+
+
+def _place(memory: Memory) -> tuple[str | None, str | None]:
+    """Return the timeline a checkpoint or hand-off belongs to: its domain and session."""
+    return None if memory.domain is None else text.fold(memory.domain), memory.session
 
 
 def _sections(*fields: tuple[str, str | None]) -> str:

@@ -29,8 +29,8 @@ from memai.text import Clause, WordQuery
 Progress = Callable[[int, int], None]  # (done, of how many)
 
 
-class SpaceChanged(Exception):  # noqa: N818 - not an error: the caller embeds again and retries
-    """The store's embedding space is not the one these passages were embedded for."""
+class SpaceChanged(Exception):
+    """The store's space is not the one these passages were made for: embed again and retry."""
 
 
 class Store(Protocol):
@@ -153,9 +153,7 @@ class Store(Protocol):
     def unembedded(self, space: Space, limit: int) -> list[tuple[int, Memory]]:
         """Return memories that have no vectors in this space, oldest first."""
 
-    def put_vectors(
-        self, space: Space, memories: Iterable[tuple[int, Memory, Embedded]]
-    ) -> int:
+    def put_vectors(self, space: Space, memories: Iterable[tuple[int, Memory, Embedded]]) -> int:
         """Add the vectors of memories that are still at that version; return how many."""
 
     def switch_space(self, space: Space) -> bool:

@@ -228,10 +228,11 @@ class Connection:
         Raises ForeignFile, NewerStore. One statement, so that a schema that another process
         commits meanwhile is seen whole or not at all.
         """
-        application, version, tables = connection.execute(
+        row: Any = connection.execute(
             "SELECT (SELECT application_id FROM pragma_application_id),"
             " (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)"
         ).fetchall()[0]
+        application, version, tables = row
         if application == schema.APPLICATION_ID:
             if version > schema.VERSION:
                 raise NewerStore(path=self.path, found=version, known=schema.VERSION)
@@ -243,7 +244,8 @@ class Connection:
     def _schema_of(self, connection: apsw.Connection) -> int:
         """Return the version of the schema in the file."""
         with self._translated():
-            return int(connection.execute("PRAGMA user_version").fetchall()[0][0])
+            version: Any = connection.execute("PRAGMA user_version").fetchall()[0][0]
+        return int(version)
 
     def _check_version(self, connection: apsw.Connection) -> None:
         """Look again under the lock: another process may have migrated the file meanwhile."""

@@ -33,9 +33,9 @@ MEMORY = (
     " ON s.id = r.from_id WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
 )
 _COLUMNS = (
-    "uid type domain domain_key session tags tag_keys status confidence content content_sha256 agent source"
-    " key origin_system origin_key created_at updated_at version extra crc words tag_words"
-    " domain_words"
+    "uid type domain domain_key session tags tag_keys status confidence content content_sha256"
+    " agent source key origin_system origin_key created_at updated_at version extra crc words"
+    " tag_words domain_words"
 ).split()
 _SEPARATOR = "\x1f"
 _UID = re.compile("[0-9a-hjkmnp-tv-z]{4,10}")
@@ -196,9 +196,7 @@ class Rows(Connection):
         memory = self.get(uid)
         self.run("DELETE FROM memories WHERE uid = ?", (uid,))
         origin = digest("\0".join(memory.origin)) if memory.origin else None
-        self.run(
-            "INSERT OR REPLACE INTO tombstones VALUES(?, ?, ?)", (uid, to_micros(at), origin)
-        )
+        self.run("INSERT OR REPLACE INTO tombstones VALUES(?, ?, ?)", (uid, to_micros(at), origin))
 
     def relate(self, relation: Relation) -> bool:
         """Add a relation; false if it was there."""
@@ -349,8 +347,9 @@ def condition(where: Where) -> tuple[str, dict[str, Any]]:
 
 def memory_of(row: Sequence[Any]) -> Memory:
     """Return a row of the MEMORY columns as a record."""
-    (_, uid, type, domain, session, tags, status, confidence, content, agent, source, key) = row[:12]
-    system, origin_key, created, updated, version, extra, _, superseded = row[12:20]
+    (_, uid, type, domain, session, tags, status, confidence, content) = row[:9]
+    (agent, source, key, system, origin_key, created, updated, version, extra) = row[9:18]
+    superseded = row[19]
     return Memory(
         uid=uid,
         type=type,
@@ -374,7 +373,8 @@ def memory_of(row: Sequence[Any]) -> Memory:
 
 def relation_of(row: Sequence[Any]) -> Relation:
     """Return a row of a relation as a record."""
-    return Relation(*row[:5], from_micros(row[5]))
+    from_uid, type, to_uid, note, agent, created = row
+    return Relation(from_uid, type, to_uid, note, agent, from_micros(created))
 
 
 def memory_checksum(memory: Memory) -> int:
