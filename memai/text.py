@@ -209,7 +209,11 @@ def _named(name: str) -> list[str]:
 
 
 def _pairs(units: Sequence[str]) -> list[str]:
-    """Return the overlapping pairs of a run written without blanks; one unit is itself."""
+    """Return the overlapping pairs of a run written without blanks; one unit is itself.
+
+    Korean has blanks, but particles grow on its words: pairs alone found the like sentence of
+    klue-sts with an MRR of 85, pairs and whole words 80, whole words alone 58.
+    """
     if len(units) == 1:
         return list(units)
     return [a + b for a, b in pairwise(units)]
@@ -242,8 +246,8 @@ def _pieces(text: str) -> Iterator[_Piece]:
 def index_words(text: str) -> str:
     """Return the words of `text` in the form that is indexed, separated by blanks.
 
-    Words come in their order, so phrases can be asked for. After them come, once each, what only
-    helps single words: whole Hangul words and the last characters of runs without blanks.
+    Words come in their order, so phrases can be asked for. After them come, once each, the last
+    characters of runs without blanks: with the pairs, every single character begins some word.
     """
     text = _prepare(text)
     words: list[str] = []
@@ -254,14 +258,12 @@ def index_words(text: str) -> str:
             else:
                 words += _latin(word)
         return " ".join(words)
-    extra: dict[str, None] = {}
+    ends: dict[str, None] = {}
     for kind, segment, tokens in _pieces(text):
         words += tokens
         if kind in _RUN_KINDS and len(segment) > 1:
-            extra[segment[-1]] = None
-            if kind == "hangul" and len(segment) > 2:
-                extra[segment[:_LONGEST_WORD]] = None
-    return " ".join([*words, *extra])
+            ends[segment[-1]] = None
+    return " ".join([*words, *ends])
 
 
 # -- queries ----------------------------------------------------------------------------------
@@ -306,7 +308,7 @@ def _single(piece: _Piece, *, goes_on: bool, keep: bool) -> Iterator[Clause]:
     # GitHub is a name; getUser and MemorySystemAdapter may be met as their words.
     if piece.kind == "latin" and parts and (piece.text[0].islower() or len(parts) > 2):
         yield Clause(tuple(parts))
-    if goes_on:
+    if goes_on and first not in STOP_WORDS:
         yield _continued((first,))
 
 
@@ -333,8 +335,6 @@ def _glued(pieces: list[_Piece], *, hyphen: bool, goes_on: bool) -> Iterator[Cla
 
 def _run(piece: _Piece, *, sparse: bool) -> Iterator[Clause]:
     """Give the clauses of an emoji or of a run without blanks."""
-    if piece.kind == "hangul" and len(piece.text) > 2:
-        yield Clause((piece.text[:_LONGEST_WORD],))
     alone = piece.kind in _RUN_KINDS and len(piece.text) == 1
     for token in piece.tokens[:: 2 if sparse else 1]:
         yield Clause((token,), prefix=alone)
@@ -495,8 +495,16 @@ _ENDINGS = "(?:ations?|ments?|ings?|ed|es|s|ly)$"
 _SENTENCE_START = r"(?:^|[.!?]\s+|[。\uff01\uff1f]\s*|\n\s*)(?=\S)"
 
 
+def _bare(word: str) -> str:
+    """Return a word without its accents, as the index sees it."""
+    if word.isascii():
+        return word
+    decomposed = unicodedata.normalize("NFD", word)
+    return unicodedata.normalize("NFC", re.sub(f"[{_MARKS}]+", "", decomposed))
+
+
 def _stem(word: str) -> str:
-    """Return a word without the commonest English endings: close to what the index matches."""
+    """Return a bare word without the commonest English endings: near what the index matches."""
     if len(word) < 4 or not word.isascii():
         return word
     short = re.sub(_ENDINGS, "", word)
@@ -507,12 +515,12 @@ def _stem(word: str) -> str:
 def _wanted(query: WordQuery) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the stems and the beginnings of words that a query marks."""
     stems = {
-        _stem(token)
+        _stem(_bare(token))
         for clause in query.clauses
         for token in clause.tokens
         if len(clause.tokens) == 1 or token not in STOP_WORDS
     }
-    return frozenset(stems), tuple(c.tokens[-1] for c in query.clauses if c.prefix)
+    return frozenset(stems), tuple(_bare(c.tokens[-1]) for c in query.clauses if c.prefix)
 
 
 def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[int, int, str]]:
@@ -526,12 +534,13 @@ def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[i
         composed = _compose(segment[0])
         tokens = _tokens(kind, composed)
         paired = kind in _RUN_KINDS and len(composed) == end - start
-        for number, token in enumerate(tokens):
-            if _stem(token) in stems or token.startswith(beginnings):
+        for number, token in enumerate(map(_bare, tokens)):
+            stem = _stem(token)
+            if stem in stems or token.startswith(beginnings):
                 if paired:
-                    found.append((start + number, min(start + number + 2, end), token))
+                    found.append((start + number, min(start + number + 2, end), stem))
                 else:
-                    found.append((start, end, _stem(token)))
+                    found.append((start, end, stem))
                     break
     return found
 
