@@ -27,7 +27,7 @@ MAX_QUERY_BYTES = 4096
 """Longest query that is looked at, in bytes of UTF-8; the rest is left out."""
 
 MAX_CLAUSES = 32
-"""Most clauses of one query: 20,000 terms took FTS5 77 s on 100,000 memories."""
+"""Most clauses of one query: 20,000 terms took FTS5 77 s on 200 notes."""
 
 _FUNCTION_WORDS = """
 a about above after again against all am an and any are as at be because been before being below

@@ -506,9 +506,6 @@ def test_folding_twice_changes_nothing_more(text: str) -> None:
 
 # -- the awkward cases ------------------------------------------------------------------------
 
-# Outside this room: a paraphrase or a wish that only meaning can grant.
-LEFT_TO_MEANING: frozenset[str] = frozenset()
-
 
 def awkward() -> list[object]:
     """Return the search cases whose texts a word index must find."""
