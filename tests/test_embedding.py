@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import unicodedata
+from array import array
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -212,7 +213,7 @@ def test_a_text_is_cut_at_512_tokens(model, in_bulk):
     assert model.tokens(longer) == model.tokens(cut)
     assert len(model.tokens(longer)) == MAX_TOKENS
     assert model.embed(longer) == model.embed(cut)
-    assert in_bulk.embed_many([longer]) == in_bulk.embed_many([cut])
+    assert in_bulk.embed_passages([longer]) == in_bulk.embed_passages([cut])
 
 
 def test_tokens_are_uint16(model):
@@ -224,7 +225,7 @@ def test_tokens_are_uint16(model):
 def test_names_of_special_tokens_in_a_text_are_text(model, in_bulk):
     """A note that speaks of [PAD] and [UNK] is read like any other."""
     text = "the tokens [PAD] and [UNK]"
-    assert model.tokens(text) == in_bulk.tokens_many([text])[0] == model.tokens(text.lower())
+    assert model.tokens(text) == in_bulk.embed_passages([text])[0][1] == model.tokens(text.lower())
 
 
 # Bulk
@@ -237,13 +238,23 @@ def test_a_bulk_gives_what_single_texts_give(model, bulk, texts):
     single = [model.embed(text) for text in texts]
     model._bulk, before = bulk, model._bulk
     try:
-        many, tokens = model.embed_many(texts), model.tokens_many(texts)
+        many = model.embed_passages(texts)
     finally:
         model._bulk = before
-    assert tokens == [model.tokens(text) for text in texts]
-    for one, other in zip(single, many, strict=True):
+    assert [tokens for _, tokens in many] == [model.tokens(text) for text in texts]
+    for one, (other, _) in zip(single, many, strict=True):
         assert (one is None) == (other is None)
         assert np.abs(floats(one) - floats(other)).max() <= 1e-6
+
+
+def test_each_text_is_read_once(model, monkeypatch):
+    """Vector and tokens of a text come from one reading of it."""
+    read, texts = [], ["the deployment", "failed at night"]
+    original = model._words.read
+    monkeypatch.setattr(model, "_bulk", None)
+    monkeypatch.setattr(model._words, "read", lambda text: read.append(text) or original(text))
+    model.embed_passages(texts)
+    assert read == texts
 
 
 def test_a_bulk_takes_lone_surrogates(in_bulk):
@@ -251,16 +262,16 @@ def test_a_bulk_takes_lone_surrogates(in_bulk):
     texts = ["the \ud800deployment", "\udfff"]
     plain = in_bulk.embed("the deployment")
     assert [in_bulk.embed(text) for text in texts] == [plain, None]
-    assert in_bulk.embed_many(texts) == in_bulk.embed_many(["the deployment", ""])
+    assert in_bulk.embed_passages(texts) == in_bulk.embed_passages(["the deployment", ""])
 
 
 def test_a_large_bulk_in_several_batches_keeps_its_order(in_bulk):
     """The results of thousands of texts stand in the order of the texts."""
     texts = [f"note {i} about {'rice' if i % 3 else 'night'}" for i in range(2500)]
-    many = in_bulk.embed_many(texts)
+    many = in_bulk.embed_passages(texts)
     for i in (0, 1, 1023, 1024, 2048, 2499):
-        assert np.abs(floats(many[i]) - floats(in_bulk.embed(texts[i]))).max() <= 1e-6
-    assert in_bulk.embed_many([]) == in_bulk.tokens_many([]) == []
+        assert np.abs(floats(many[i][0]) - floats(in_bulk.embed(texts[i]))).max() <= 1e-6
+    assert in_bulk.embed_passages([]) == []
 
 
 def test_threads_share_a_model(model, in_bulk):
@@ -270,7 +281,7 @@ def test_threads_share_a_model(model, in_bulk):
     model._words._memo.clear()
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(model.embed, texts)) == expected
-        bulks = list(pool.map(in_bulk.embed_many, [AWKWARD] * 16))
+        bulks = list(pool.map(in_bulk.embed_passages, [AWKWARD] * 16))
     assert all(many == bulks[0] for many in bulks)
 
 
@@ -293,7 +304,7 @@ def test_threads_share_a_model(model, in_bulk):
 def test_mostly_unknown_letters_have_no_vector(in_bulk, text):
     """A text most of whose letters are unknown has no vector, here and in a bulk."""
     assert in_bulk.embed(text) is None
-    assert in_bulk.embed_many([text]) == [None]
+    assert in_bulk.embed_passages([text])[0][0] is None
 
 
 @pytest.mark.parametrize(
@@ -310,7 +321,7 @@ def test_mostly_unknown_letters_have_no_vector(in_bulk, text):
 def test_mostly_known_letters_have_a_vector(in_bulk, text):
     """A word in another script, a long key, digits, ideographs do not cost a text its vector."""
     assert in_bulk.embed(text) is not None
-    assert in_bulk.embed_many([text])[0] is not None
+    assert in_bulk.embed_passages([text])[0][0] is not None
 
 
 # Late interaction
@@ -390,7 +401,8 @@ def test_a_model_in_a_folder_is_read_as_model2vec_reads_it(dtype, scales, tmp_pa
     expected = StaticModel.from_pretrained(folder).encode(texts).astype(np.float32)
     tolerance = 2e-3 if dtype == "float16" else 1e-6  # model2vec adds up in float16
     monkeypatch.setattr(static, "BULK_CHARACTERS", 0)
-    for vectors in ([small.embed(text) for text in texts], small.embed_many(texts)):
+    in_bulk = [vector for vector, _ in small.embed_passages(texts)]
+    for vectors in ([small.embed(text) for text in texts], in_bulk):
         got = np.array([np.frombuffer(vector, "<f4") for vector in vectors])
         assert np.abs(got - expected).max() <= tolerance
 
@@ -426,9 +438,11 @@ def test_a_model_with_another_tokeniser_is_read_by_model2vec(tmp_path):
     assert not isinstance(foreign, (NoModel, static.Static))
     assert (foreign.dim, len(foreign.sha256)) == (8, 64)
     assert np.frombuffer(foreign.embed("cat and dog"), "<f4") == pytest.approx(expected, abs=1e-6)
-    assert foreign.embed_many(["", "\ud800cat and dog"]) == [None, foreign.embed("cat and dog")]
-    assert foreign.embed_many([]) == []
-    assert len(foreign.tokens("cat")) == len(foreign.tokens_many(["cat"])[0]) == 0
+    texts = ["", "\ud800cat and dog"]
+    none = array("H")
+    assert foreign.embed_passages(texts) == [(None, none), (foreign.embed("cat and dog"), none)]
+    assert foreign.embed_passages([]) == []
+    assert foreign.tokens("cat") == none
     assert foreign.nearest([1], [2]) == [{}]
 
 
@@ -520,11 +534,26 @@ def test_a_model_is_read_once_a_process(model):
 # Start-up
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+@pytest.mark.parametrize("chosen, threads", [({}, 1), ({"OPENBLAS_NUM_THREADS": "2"}, 2)])
+def test_numpy_has_one_blas_thread_unless_told_otherwise(chosen, threads):
+    """The first use of numpy starts no BLAS threads, keeps a choice, and leaves no variable."""
+    out = run(
+        "import os\n"
+        "for name in ('OPENBLAS_NUM_THREADS', 'GOTO_NUM_THREADS', 'OMP_NUM_THREADS'):\n"
+        "    os.environ.pop(name, None)\n"
+        f"os.environ |= {chosen}\n"
+        "from memai import numeric; numeric.prepare(); import numpy\n"
+        "print(len(os.listdir('/proc/self/task')), os.environ.get('OPENBLAS_NUM_THREADS'))"
+    )
+    assert out == f"{threads} {chosen.get('OPENBLAS_NUM_THREADS')}"
+
+
 def test_one_text_needs_the_standard_library_only():
     """Embedding one text and looking up nearest tokens import no package and no slow module."""
     out = run(
         "import sys; from memai import embedding as e; m = e.load(); "
-        "v = m.embed('the déploiement failed at night'); m.embed_many(['one', 'two']); "
+        "v = m.embed('the déploiement failed at night'); m.embed_passages(['one', 'two']); "
         "m.nearest(m.tokens('night'), ()); e.similar(v, v); "
         "print(sorted({name.split('.')[0] for name in sys.modules} & {'numpy', 'tokenizers', "
         "'model2vec', 'safetensors', 'huggingface_hub', 'hashlib', 'dataclasses', 'inspect', "

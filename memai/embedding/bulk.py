@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memai import numeric
 from memai.embedding.table import Table
 from memai.embedding.wordpiece import MAX_TOKENS
 
@@ -25,6 +26,7 @@ class Bulk:
     """A model's tokeniser and table as tokenizers and numpy hold them."""
 
     def __init__(self, folder: str, table: Table) -> None:
+        numeric.prepare()
         import numpy as np
         from tokenizers import Tokenizer
 
@@ -57,6 +59,7 @@ class Bulk:
 
 def cosines(table: Table, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
     """Return for each of some tokens its cosine with each of others, 0 for one below 0."""
+    numeric.prepare()
     import numpy as np
 
     rows, _ = rows_and_scales(table)

@@ -6,8 +6,7 @@ import hashlib
 from array import array
 from collections.abc import Collection, Sequence
 
-from model2vec import StaticModel
-
+from memai import numeric
 from memai.embedding.bulk import without_surrogates
 from memai.embedding.table import pack
 
@@ -19,6 +18,9 @@ class Foreign:
     """
 
     def __init__(self, name: str, source: str) -> None:
+        numeric.prepare()
+        from model2vec import StaticModel
+
         # A copy in the hub's cache is as good as a download, and needs no network.
         model = StaticModel.from_pretrained(source, force_download=False)
         digest = hashlib.sha256(model.tokenizer.to_str().encode())
@@ -31,22 +33,18 @@ class Foreign:
 
     def embed(self, text: str) -> bytes | None:
         """See `Embedder.embed`."""
-        return self.embed_many([text])[0]
+        return self.embed_passages([text])[0][0]
 
-    def embed_many(self, texts: Sequence[str]) -> list[bytes | None]:
-        """See `Embedder.embed_many`."""
+    def embed_passages(self, texts: Sequence[str]) -> list[tuple[bytes | None, array[int]]]:
+        """See `Embedder.embed_passages`."""
         if not texts:
             return []
         vectors = self._model.encode([without_surrogates(text) for text in texts])
-        return [pack(vector) for vector in vectors.tolist()]
+        return [(pack(vector), array("H")) for vector in vectors.tolist()]
 
     def tokens(self, text: str) -> array[int]:  # noqa: ARG002 - the protocol's signature
         """See `Embedder.tokens`."""
         return array("H")
-
-    def tokens_many(self, texts: Sequence[str]) -> list[array[int]]:
-        """See `Embedder.tokens_many`."""
-        return [array("H") for _ in texts]
 
     def nearest(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
         """See `Embedder.nearest`."""

@@ -48,26 +48,26 @@ class Static:
         ids, legible = self._words.read(text)
         return pack(self._table.total(ids)) if legible else None
 
-    def embed_many(self, texts: Sequence[str]) -> list[bytes | None]:
-        """See `Embedder.embed_many`."""
+    def embed_passages(self, texts: Sequence[str]) -> list[tuple[bytes | None, array[int]]]:
+        """See `Embedder.embed_passages`."""
         bulk = self._bulk_for(texts)
         if bulk is None:
-            return [self.embed(text) for text in texts]
+            readings = map(self._words.read, texts)
+            return [
+                (pack(self._table.total(ids)) if legible else None, self._offered(ids))
+                for ids, legible in readings
+            ]
         return [
-            bulk.vector(ids) if complete or self._words.read(text).legible else None
+            (
+                bulk.vector(ids) if complete or self._words.read(text).legible else None,
+                self._offered(ids),
+            )
             for text, (ids, complete) in zip(texts, bulk.read(texts), strict=True)
         ]
 
     def tokens(self, text: str) -> array[int]:
         """See `Embedder.tokens`."""
-        return array("H", self._words.read(text).ids if self._comparable else ())
-
-    def tokens_many(self, texts: Sequence[str]) -> list[array[int]]:
-        """See `Embedder.tokens_many`."""
-        bulk = self._bulk_for(texts) if self._comparable else None
-        if bulk is None:
-            return [self.tokens(text) for text in texts]
-        return [array("H", ids) for ids, _ in bulk.read(texts)]
+        return self._offered(self._words.read(text).ids)
 
     def nearest(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
         """See `Embedder.nearest`."""
@@ -82,6 +82,9 @@ class Static:
     def weight(self, token: int) -> float:
         """See `Embedder.weight`."""
         return math.hypot(*self._table.total([token]))
+
+    def _offered(self, ids: Sequence[int]) -> array[int]:
+        return array("H", ids if self._comparable else ())
 
     def _bulk_for(self, texts: Sequence[str]) -> Bulk | None:
         with self._lock:

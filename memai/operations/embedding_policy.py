@@ -1,7 +1,7 @@
 """When and how memories are embedded: which text, by which model, and what if there is none."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from memai import embedding, text
 from memai.embedding import Embedder, NoModel
@@ -9,11 +9,14 @@ from memai.errors import Busy
 from memai.records import Embedded, Memory, Passage, Space
 from memai.store import SpaceChanged, Store
 
+if TYPE_CHECKING:
+    from array import array
+
 Result = TypeVar("Result")
 
 # What is embedded with a passage: the domain and the tags in front of it. Leaving such context
 # out cost 10 points of nDCG on conversations, where it holds speaker and date.
-RECIPE = f"passages-{text.PASSAGES}+domain+tags"
+RECIPE = f"passages-{passages.PASSAGES}+domain+tags"
 
 
 def embedder(store: Store) -> Embedder | NoModel:
@@ -37,7 +40,7 @@ def space_of(model: Embedder) -> Space:
 
 def embed(model: Embedder | NoModel, memories: Sequence[Memory]) -> list[Embedded]:
     """Return the passages of each memory, with vectors if there is a model."""
-    spans = [text.passages(memory.content) for memory in memories]
+    spans = [passages.passages(memory.content) for memory in memories]
     if isinstance(model, NoModel):
         return [Embedded(None, tuple(Passage(start, end) for start, end in cut)) for cut in spans]
     texts = [
@@ -45,16 +48,14 @@ def embed(model: Embedder | NoModel, memories: Sequence[Memory]) -> list[Embedde
         for memory, cut in zip(memories, spans, strict=True)
         for start, end in cut
     ]
-    vectors = iter(model.embed_many(texts))
-    tokens = iter(model.tokens_many(texts))
+    read = iter(model.embed_passages(texts))
     space = space_of(model)
-    return [
-        Embedded(
-            space,
-            tuple(Passage(start, end, next(vectors), next(tokens).tobytes()) for start, end in cut),
-        )
-        for cut in spans
-    ]
+    return [Embedded(space, tuple(_passage(span, *next(read)) for span in cut)) for cut in spans]
+
+
+def _passage(span: tuple[int, int], vector: bytes | None, tokens: "array[int]") -> Passage:
+    """Return a passage as it is stored."""
+    return Passage(*span, vector, tokens.tobytes())
 
 
 def _context(memory: Memory) -> str:

@@ -11,10 +11,10 @@ from typing import Any
 
 import apsw
 
-from memai import text
+from memai import numeric, text
 from memai.records import Scored, Where
 from memai.store.rows import Rows, condition
-from memai.text import Clause, WordQuery
+from memai.queries import Clause, WordQuery
 
 # Weights of the columns words, tag_words, domain_words in BM25.
 _WEIGHTS = "1.0, 1.0, 1.0"
@@ -139,6 +139,7 @@ class Retrieval(Rows):
 
     def _by_numpy(self, source: str, values: dict[str, Any], vector: bytes) -> list[Any]:
         """Score the same rows without the extension."""
+        numeric.prepare()
         import numpy as np
 
         rows = self.all(f'SELECT m.id, v.embedding, p."start", p."end" {source}', values)
