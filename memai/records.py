@@ -65,7 +65,7 @@ class Edit(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """A typed edge from one memory to another."""
+    """A typed edge from one memory to another; one that was taken away says when."""
 
     from_uid: str
     type: str
@@ -73,6 +73,7 @@ class Relation(NamedTuple):
     note: str | None
     agent: str
     created_at: str
+    removed_at: str | None = None
 
 
 class Linked(NamedTuple):

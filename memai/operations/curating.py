@@ -123,7 +123,7 @@ def unlink(store: Store, uid: Uid, relation: RelationType, other: Other) -> Conn
     kind = checking.name(relation, "relation") or ""
     with store.writing():
         source, target = store.resolve(uid), store.resolve(other)
-        gone = store.unrelate(source, kind, target)
+        gone = store.unrelate(source, kind, target, when.now())
         if gone is None:
             raise NoSuchRelation(uid=source, relation=kind, other=target)
     return Connected(gone, False)
@@ -172,7 +172,7 @@ def restore(store: Store, uids: Uids, *, reason: Reason | None = None) -> Change
 
     def uncover(memory: Memory) -> list[str]:
         for newer in memory.superseded_by:
-            store.unrelate(newer, SUPERSEDES, memory.uid)
+            store.unrelate(newer, SUPERSEDES, memory.uid, when.now())
         return [f"{memory.uid} is no longer superseded by {n}." for n in memory.superseded_by]
 
     done, notes = change(

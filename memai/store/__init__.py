@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from memai.queries import Clause, WordQuery
 from memai.records import (
     Caller,
     Counts,
@@ -24,7 +25,6 @@ from memai.records import (
     Where,
 )
 from memai.settings import Settings, resolve
-from memai.text import Clause, WordQuery
 
 Progress = Callable[[int, int], None]  # (done, of how many)
 
@@ -83,6 +83,12 @@ class Store(Protocol):
     def change(self, memory: Memory, edit: Edit, embedded: Embedded | None) -> None:
         """Replace a memory's fields and append the edit; new passages if given."""
 
+    def adopt(self, memory: Memory, history: Sequence[Edit], embedded: Embedded | None) -> None:
+        """Keep a memory with its whole history as another store has it, new or in place of ours.
+
+        Without `embedded` the passages stay as they are.
+        """
+
     def remove(self, uid: str, at: str) -> None:
         """Remove a memory with all that hangs on it, and leave a tombstone."""
 
@@ -98,13 +104,19 @@ class Store(Protocol):
     # --- relations ----------------------------------------------------------------------------
 
     def relate(self, relation: Relation) -> bool:
-        """Add a relation; false if it was there (its note is then kept as it was)."""
+        """Keep a relation; false if it is there already (it then stays as it is).
 
-    def unrelate(self, from_uid: str, type: str, to_uid: str) -> Relation | None:
-        """Take a relation away and return it, or None if there was none."""
+        One with `removed_at` takes the place of the relation that was there.
+        """
 
-    def relations(self, uid: str) -> list[Relation]:
-        """Return the relations from and to a memory, oldest first."""
+    def unrelate(self, from_uid: str, type: str, to_uid: str, at: str) -> Relation | None:
+        """Take a relation away and return it, or None if there was none.
+
+        It is remembered with its time, so that merging stores does not revive it.
+        """
+
+    def relations(self, uid: str, *, removed: bool = False) -> list[Relation]:
+        """Return the relations from and to a memory, oldest first; `removed` adds past ones."""
 
     # --- search -------------------------------------------------------------------------------
 

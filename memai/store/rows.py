@@ -24,12 +24,12 @@ from memai.vocabulary import NO_DOMAIN, SUPERSEDES
 from memai.when import from_micros, to_micros
 
 _SUPERSEDED = (
-    "EXISTS(SELECT 1 FROM relations r WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
+    "EXISTS(SELECT 1 FROM links r WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
 )
 MEMORY = (
     "m.id, m.uid, m.type, m.domain, m.session, m.tags, m.status, m.confidence, m.content, m.agent,"
     " m.source, m.key, m.origin_system, m.origin_key, m.created_at, m.updated_at, m.version,"
-    " m.extra, m.crc, (SELECT group_concat(s.uid) FROM relations r JOIN memories s"
+    " m.extra, m.crc, (SELECT group_concat(s.uid) FROM links r JOIN memories s"
     " ON s.id = r.from_id WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
 )
 _COLUMNS = (
@@ -131,10 +131,11 @@ class Rows(Connection):
             for version, at, agent, reason, before in rows
         ]
 
-    def relations(self, uid: str) -> list[Relation]:
-        """Return the relations from and to a memory, oldest first."""
+    def relations(self, uid: str, *, removed: bool = False) -> list[Relation]:
+        """Return the relations from and to a memory, oldest first; `removed` adds past ones."""
         rows = self.all(
-            "SELECT f.uid, r.type, t.uid, r.note, r.agent, r.created_at FROM relations r"
+            "SELECT f.uid, r.type, t.uid, r.note, r.agent, r.created_at, r.removed_at"
+            f" FROM {'relations' if removed else 'links'} r"
             " JOIN memories f ON f.id = r.from_id JOIN memories t ON t.id = r.to_id"
             " WHERE r.from_id = (SELECT id FROM memories WHERE uid = :uid)"
             " OR r.to_id = (SELECT id FROM memories WHERE uid = :uid)"
@@ -158,7 +159,8 @@ class Rows(Connection):
                 return
             for row in rows:
                 memory = memory_of(row)
-                outgoing = [r for r in self.relations(memory.uid) if r.from_uid == memory.uid]
+                related = self.relations(memory.uid, removed=True)
+                outgoing = [r for r in related if r.from_uid == memory.uid]
                 outgoing.sort(key=lambda r: (r.type, r.to_uid))
                 yield memory, self.history(memory.uid) if memory.version > 1 else [], outgoing
             last = rows[-1][1]
@@ -176,17 +178,8 @@ class Rows(Connection):
     def change(self, memory: Memory, edit: Edit, embedded: Embedded | None) -> None:
         """Replace a memory's fields and append the edit; new passages if given."""
         id = self._id(memory.uid)
-        self.run(
-            f"UPDATE memories SET {', '.join(c + ' = ?' for c in _COLUMNS)} WHERE id = ?",
-            (*_row(memory), id),
-        )
-        before = _json(edit.before)
-        values = (id, edit.version, to_micros(edit.at), edit.agent, edit.reason, before)
-        self.run(
-            "INSERT INTO edits(memory_id, version, at, agent, reason, before, crc)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (*values, checksum(values[1:])),
-        )
+        self._update(id, memory)
+        self._append(id, edit)
         if embedded is not None:
             self.run("DELETE FROM passages WHERE memory_id = ?", (id,))
             self._put_passages(id, embedded)
@@ -198,8 +191,26 @@ class Rows(Connection):
         origin = digest("\0".join(memory.origin)) if memory.origin else None
         self.run("INSERT OR REPLACE INTO tombstones VALUES(?, ?, ?)", (uid, to_micros(at), origin))
 
+    def adopt(self, memory: Memory, history: Sequence[Edit], embedded: Embedded | None) -> None:
+        """Keep a memory with its whole history as another store has it, new or in place of ours."""
+        id = self.one("SELECT id FROM memories WHERE uid = ?", (memory.uid,))
+        if id is None:
+            self.run(
+                f"INSERT INTO memories({', '.join(_COLUMNS)}) VALUES({_marks(len(_COLUMNS))})",
+                _row(memory),
+            )
+            id = self._id(memory.uid)
+        else:
+            self._update(id, memory)
+            self.run("DELETE FROM edits WHERE memory_id = ?", (id,))
+        for edit in history:
+            self._append(id, edit)
+        if embedded is not None:
+            self.run("DELETE FROM passages WHERE memory_id = ?", (id,))
+            self._put_passages(id, embedded)
+
     def relate(self, relation: Relation) -> bool:
-        """Add a relation; false if it was there."""
+        """Keep a relation, also one that was taken away; false if it is there already."""
         values = (
             self._id(relation.from_uid),
             relation.type,
@@ -207,24 +218,25 @@ class Rows(Connection):
             relation.note,
             relation.agent,
             to_micros(relation.created_at),
+            None if relation.removed_at is None else to_micros(relation.removed_at),
         )
-        return (
-            self.run(
-                "INSERT INTO relations VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (*values, checksum((values[1], *values[3:]))),
-            )
-            > 0
+        if relation.removed_at is None and self.one(
+            "SELECT 1 FROM links WHERE (from_id, type, to_id) = (?, ?, ?)", values[:3]
+        ):
+            return False
+        self.run(
+            "INSERT OR REPLACE INTO relations VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            (*values, checksum((values[1], *values[3:]))),
         )
+        return True
 
-    def unrelate(self, from_uid: str, type: str, to_uid: str) -> Relation | None:
+    def unrelate(self, from_uid: str, type: str, to_uid: str, at: str) -> Relation | None:
         """Take a relation away and return it, or None if there was none."""
         for relation in self.relations(from_uid):
             if (relation.from_uid, relation.type, relation.to_uid) == (from_uid, type, to_uid):
-                self.run(
-                    "DELETE FROM relations WHERE from_id = ? AND type = ? AND to_id = ?",
-                    (self._id(from_uid), type, self._id(to_uid)),
-                )
-                return relation
+                gone = relation._replace(removed_at=at)
+                self.relate(gone)
+                return gone
         return None
 
     # --- spaces and vectors -------------------------------------------------------------------
@@ -278,6 +290,23 @@ class Rows(Connection):
                 passage.tokens,
                 crc32(passage.tokens, crc32(passage.embedding or b"")),
             ),
+        )
+
+    def _update(self, id: int, memory: Memory) -> None:
+        """Replace the fields of a memory."""
+        self.run(
+            f"UPDATE memories SET {', '.join(c + ' = ?' for c in _COLUMNS)} WHERE id = ?",
+            (*_row(memory), id),
+        )
+
+    def _append(self, id: int, edit: Edit) -> None:
+        """Append to the history of a memory."""
+        before = _json(edit.before)
+        values = (id, edit.version, to_micros(edit.at), edit.agent, edit.reason, before)
+        self.run(
+            "INSERT INTO edits(memory_id, version, at, agent, reason, before, crc)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (*values, checksum(values[1:])),
         )
 
     # --- small --------------------------------------------------------------------------------
@@ -373,8 +402,9 @@ def memory_of(row: Sequence[Any]) -> Memory:
 
 def relation_of(row: Sequence[Any]) -> Relation:
     """Return a row of a relation as a record."""
-    from_uid, type, to_uid, note, agent, created = row
-    return Relation(from_uid, type, to_uid, note, agent, from_micros(created))
+    from_uid, type, to_uid, note, agent, created, removed = row
+    gone = None if removed is None else from_micros(removed)
+    return Relation(from_uid, type, to_uid, note, agent, from_micros(created), gone)
 
 
 def memory_checksum(memory: Memory) -> int:

@@ -89,10 +89,12 @@ CREATE TABLE relations(
   note TEXT,
   agent TEXT NOT NULL,
   created_at INTEGER NOT NULL,
+  removed_at INTEGER,  -- a relation taken away is remembered, so that merging does not revive it
   crc INTEGER NOT NULL,
   PRIMARY KEY(from_id, type, to_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX relations_to ON relations(to_id, type);
+CREATE INDEX relations_to ON relations(to_id, type) WHERE removed_at IS NULL;
+CREATE VIEW links AS SELECT * FROM relations WHERE removed_at IS NULL;
 
 CREATE TABLE tombstones(
   uid TEXT PRIMARY KEY,

@@ -26,7 +26,7 @@ class Upkeep(Retrieval):
         totals: dict[str | None, list[int]] = {}
         for key, domain, total, current, latest in self.all(
             "SELECT m.domain_key, m.domain, count(*), sum(m.status = 'active' AND NOT EXISTS("
-            "SELECT 1 FROM relations r WHERE r.to_id = m.id AND r.type = 'supersedes')),"
+            "SELECT 1 FROM links r WHERE r.to_id = m.id AND r.type = 'supersedes')),"
             " max(m.updated_at) FROM memories m GROUP BY m.domain_key, m.domain ORDER BY min(m.id)"
         ):
             spellings.setdefault(key, {})[domain] = total
@@ -61,9 +61,9 @@ class Upkeep(Retrieval):
             by_confidence=by("confidence"),
             by_domain={d.domain or "-": d.memories for d in self.domains()},
             superseded=self._number(
-                "SELECT count(DISTINCT to_id) FROM relations WHERE type = 'supersedes'"
+                "SELECT count(DISTINCT to_id) FROM links WHERE type = 'supersedes'"
             ),
-            relations=self._number("SELECT count(*) FROM relations"),
+            relations=self._number("SELECT count(*) FROM links"),
             edits=self._number("SELECT count(*) FROM edits"),
             passages=self._number("SELECT count(*) FROM passages"),
             without_vectors=self._number(
