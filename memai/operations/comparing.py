@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from memai import text
+from memai import likeness
 from memai.embedding import NoModel
 from memai.operations import checking, embedding_policy
 from memai.operations.budget import first_line, fitting
@@ -50,7 +50,7 @@ def _pairs(memories: list[Memory], threshold: float) -> list[Pair]:
     for memory in memories:
         for other in memories:
             if memory.uid < other.uid:
-                score = text.similarity(memory.content, other.content)
+                score = likeness.similarity(memory.content, other.content)
                 if score >= threshold:
                     found[memory.uid, other.uid] = _pair(memory, other, score, "words")
     return list(found.values())

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from memai import embedding, text
+from memai import embedding, passages
 from memai.embedding import Embedder, NoModel
 from memai.errors import Busy
 from memai.records import Embedded, Memory, Passage, Space

@@ -2,7 +2,7 @@
 
 import re
 
-from memai import text
+from memai import passages, text
 from memai.errors import UsageError
 from memai.operations import checking
 from memai.operations.budget import first_line, fitting, shortened, size
@@ -101,7 +101,7 @@ def show(
         notes = (f"Characters {start} to {min(end, len(whole))} of {len(whole)}.",)
     heads: tuple[Head, ...] = ()
     if outline:
-        heads = tuple(Head(*head) for head in text.outline(whole, text.passages(whole)))
+        heads = tuple(Head(*head) for head in passages.outline(whole, passages.passages(whole)))
         memory = memory._replace(content=shortened(whole, 200))
         notes = (*notes, f"{len(whole)} characters; read a part with span START:END.")
     return Shown(memory, tuple(store.history(memory.uid)), linked(store, memory.uid), heads, notes)

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 
-from memai import ranking, text
+from memai import passages, queries, ranking
 from memai.embedding import NoModel
 from memai.errors import UsageError
 from memai.operations import checking, embedding_policy
 from memai.operations.budget import fitting
 from memai.operations.reading import scope_notes
+from memai.queries import WordQuery
 from memai.records import Found, Hit, Memory, Scored, Where
 from memai.store import Store
-from memai.text import WordQuery
 from memai.vocabulary import (
     ANSWER_BYTES,
     After,
@@ -96,11 +96,11 @@ def _search(
     max_bytes: int,
 ) -> Found:
     """Ask the routes, fuse their answers, and describe the best."""
-    wanted = text.word_query(checking.content(query, "query"))
+    wanted = queries.word_query(checking.content(query, "query"))
     first = _offset(after)
     depth = max(_DEPTH, first + limit + 1)
     notes: list[str] = []
-    excluded = text.excluded(tuple(without))
+    excluded = queries.excluded(tuple(without))
     routes: dict[str, list[Scored]] = {
         "words": store.by_words(wanted, where, depth, excluded),
         "meaning": _by_meaning(store, wanted, where, depth, notes),
@@ -155,7 +155,7 @@ def _hit(
     scores = {name: found[id].score for name, found in by_route.items() if id in found}
     meant = by_route["meaning"].get(id)
     span = (meant.start, meant.end) if meant else (0, len(memory.content))
-    snippet, start, end, marks = text.snippet(memory.content, span, wanted)
+    snippet, start, end, marks = passages.snippet(memory.content, span, wanted)
     return Hit(
         uid=memory.uid,
         type=memory.type,

@@ -12,9 +12,9 @@ from typing import Any
 import apsw
 
 from memai import numeric, text
+from memai.queries import Clause, WordQuery
 from memai.records import Scored, Where
 from memai.store.rows import Rows, condition
-from memai.queries import Clause, WordQuery
 
 # Weights of the columns words, tag_words, domain_words in BM25.
 _WEIGHTS = "1.0, 1.0, 1.0"

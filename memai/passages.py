@@ -1,0 +1,217 @@
+"""Pure functions that cut texts: passages to embed, outlines and snippets to read."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from memai.queries import STOP_WORDS
+from memai.text import MARKS, RUN_KINDS, compose, segmenter, tokens_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memai.queries import WordQuery
+
+PASSAGES = 1
+"""Version of the recipe of `passages`; part of the name of an embedding space."""
+
+_ONE_PASSAGE = 1000  # characters of a memory that is not cut
+_PASSAGE_LEAST = 300
+_PASSAGE_TARGET = 800
+_PASSAGE_MOST = 1200
+# Where to cut, best first; each pattern matches what stays with the earlier passage.
+_CUTS = (
+    r"\n[^\S\n]*(?=\n)|\n(?=#{1,6}\s)",
+    r"\n|\r",
+    r"[.!?…][\"')\]]*(?=\s)|[。\uff01\uff1f]",
+    r"\s",
+)
+_NOT_BLANK = r"\S"
+
+
+def passages(text: str) -> list[tuple[int, int]]:
+    """Return the (start, end) offsets in characters of stretches small enough to embed well.
+
+    Up to 1,000 characters are one passage. Longer text is cut at blank lines and headings, else
+    line ends, else sentence ends, else blanks, into 300 to 1,200 characters. The passages are in
+    order, do not overlap and leave out nothing but blanks between them.
+    """
+    if len(text) <= _ONE_PASSAGE or text.isspace():
+        return [(0, len(text))]
+    spans: list[tuple[int, int]] = []
+    end = 0
+    visible = re.compile(_NOT_BLANK)
+    while start := visible.search(text, end):
+        begin = start.start()
+        end = _cut(text, begin)
+        trimmed = begin + len(text[begin:end].rstrip())
+        if spans and trimmed - begin < _PASSAGE_LEAST and trimmed - spans[-1][0] <= _PASSAGE_MOST:
+            spans[-1] = (spans[-1][0], trimmed)
+        else:
+            spans.append((begin, trimmed))
+    return spans
+
+
+def _cut(text: str, begin: int) -> int:
+    """Return where the passage that starts at `begin` ends."""
+    if len(text) - begin <= _ONE_PASSAGE:
+        return len(text)
+    for cut in _CUTS:
+        best = 0
+        for place in re.compile(cut).finditer(text, begin + _PASSAGE_LEAST, begin + _PASSAGE_MOST):
+            if best and place.end() - begin > _PASSAGE_TARGET:
+                break
+            best = place.end()
+        if best:
+            return best
+    return begin + _PASSAGE_TARGET
+
+
+def outline(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
+    """Return each span with its first line that is not blank, cut to 80 characters."""
+    visible = re.compile(_NOT_BLANK)
+    heads = []
+    for start, end in spans:
+        first = visible.search(text, start, end)
+        line = text[first.start() : min(end, first.start() + 320)] if first else ""
+        heads.append((start, end, " ".join(line.splitlines()[0].split())[:80] if line else ""))
+    return heads
+
+# -- snippets ---------------------------------------------------------------------------------
+
+_ENDINGS = "(?:ations?|ments?|ings?|ed|es|s|ly)$"
+_SENTENCE_START = r"(?:^|[.!?]\s+|[。\uff01\uff1f]\s*|\n\s*)(?=\S)"
+
+
+def _bare(word: str) -> str:
+    """Return a word without its accents, as the index sees it."""
+    if word.isascii():
+        return word
+    decomposed = unicodedata.normalize("NFD", word)
+    return unicodedata.normalize("NFC", re.sub(f"[{MARKS}]+", "", decomposed))
+
+
+def _stem(word: str) -> str:
+    """Return a bare word without the commonest English endings: near what the index matches."""
+    if len(word) < 4 or not word.isascii():
+        return word
+    short = re.sub(_ENDINGS, "", word)
+    short = (short if len(short) > 2 else word).rstrip("eyi")
+    return short or word
+
+
+def _wanted(query: WordQuery) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the stems and the beginnings of words that a query marks."""
+    stems = {
+        _stem(_bare(token))
+        for clause in query.clauses
+        for token in clause.tokens
+        if len(clause.tokens) == 1 or token not in STOP_WORDS
+    }
+    return frozenset(stems), tuple(_bare(c.tokens[-1]) for c in query.clauses if c.prefix)
+
+
+def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[int, int, str]]:
+    """Return (start, end, key) of each word of the span that the query asks for."""
+    stems, beginnings = _wanted(query)
+    if not stems:
+        return []
+    found: list[tuple[int, int, str]] = []
+    for segment in segmenter(text).finditer(text, *span):
+        kind, (start, end) = segment.lastgroup or "", segment.span()
+        composed = compose(segment[0])
+        tokens = tokens_of(kind, composed)
+        paired = kind in RUN_KINDS and len(composed) == end - start
+        for number, token in enumerate(map(_bare, tokens)):
+            stem = _stem(token)
+            if stem in stems or token.startswith(beginnings):
+                if paired:
+                    found.append((start + number, min(start + number + 2, end), stem))
+                else:
+                    found.append((start, end, stem))
+                    break
+    return found
+
+
+def _densest(found: list[tuple[int, int, str]], width: int) -> tuple[int, int]:
+    """Return the (first, last) of the matches within `width` with the most different words."""
+    counts: dict[str, int] = {}
+    best, best_pair, first = (0, 0), (0, 0), 0
+    for last, (_, end, key) in enumerate(found):
+        counts[key] = counts.get(key, 0) + 1
+        while first < last and end - found[first][0] > width:
+            gone = found[first][2]
+            counts[gone] -= 1
+            if not counts[gone]:
+                del counts[gone]
+            first += 1
+        if (len(counts), last - first) > best:
+            best, best_pair = (len(counts), last - first), (first, last)
+    return best_pair
+
+
+def snippet(
+    text: str, span: tuple[int, int], query: WordQuery, width: int = 240
+) -> tuple[str, int, int, list[tuple[int, int]]]:
+    """Return the stretch of a span that shows best why it was found.
+
+    Gives (snippet with white space folded to single blanks, start, end, marks): start and end are
+    offsets of the stretch in `text`; marks are the (start, end) of matching words in the snippet.
+    """
+    begin, stop = span
+    found = _matches(text, span, query)
+    start, end = begin, stop
+    if stop - begin > width:
+        if found:
+            first, last = _densest(found, width)
+            slack = max(0, width - (found[last][1] - found[first][0]))
+            start = max(begin, min(found[first][0] - slack // 2, stop - width))
+        start = _word_start(text, begin, start, found[first][0] if found else start)
+        end = min(stop, start + width)
+        if end < stop:
+            blank = max(text.rfind(" ", start, end + 1), text.rfind("\n", start, end + 1))
+            end = blank if blank > start + width // 2 else end
+    stretch = text[start:end]
+    start += len(stretch) - len(stretch.lstrip())
+    end = start + len(stretch.strip())
+    return _folded(text, start, end, found)
+
+
+def _word_start(text: str, begin: int, start: int, limit: int) -> int:
+    """Return a start of a sentence, else of a word, at or shortly after `start`."""
+    if start <= begin:
+        return begin
+    ends = re.compile(_SENTENCE_START).finditer(text, start, limit + 1)
+    sentences = [sentence.end() for sentence in ends]
+    if sentences and sentences[0] <= limit:
+        return sentences[0]
+    blank = re.compile(_CUTS[-1]).search(text, start - 1, limit)
+    return blank.end() if blank else start
+
+
+def _folded(
+    text: str, start: int, end: int, found: list[tuple[int, int, str]]
+) -> tuple[str, int, int, list[tuple[int, int]]]:
+    """Return the snippet of a stretch and its marks, overlapping ones joined."""
+    pieces: list[str] = []
+    places: list[int] = []
+    size = 0
+    for number in range(start, end):
+        places.append(size)
+        blank = text[number].isspace()
+        if not blank or not text[number - 1].isspace():
+            pieces.append(" " if blank else text[number])
+            size += 1
+    places.append(size)
+    marks: list[tuple[int, int]] = []
+    for left, right, _ in found:
+        if left < start or right > end:
+            continue
+        a, b = places[left - start], places[right - start]
+        if marks and a <= marks[-1][1]:
+            marks[-1] = (marks[-1][0], max(b, marks[-1][1]))
+        else:
+            marks.append((a, b))
+    return "".join(pieces), start, end, marks
