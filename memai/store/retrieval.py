@@ -110,13 +110,19 @@ class Retrieval(Rows):
     def vectors(self, where: Where) -> Iterator[tuple[int, bytes]]:
         """Yield (engine id, vector) of the passages of the memories in this filter, by id."""
         sql, values = condition(where)
-        yield from self.stream(
-            "SELECT m.id, v.embedding FROM memories m JOIN passages p ON p.memory_id = m.id"
+        memory, passage = 0, 0
+        # Page by page: a statement left open would keep the log from being folded in.
+        while rows := self.all(
+            "SELECT m.id, v.embedding, p.id FROM memories m JOIN passages p ON p.memory_id = m.id"
             " JOIN vectors v ON v.passage_id = p.id"
             " AND v.space_id = (SELECT value FROM meta WHERE name = 'space')"
-            f" WHERE v.embedding IS NOT NULL AND {sql} ORDER BY m.id, p.id",
-            values,
-        )
+            f" WHERE v.embedding IS NOT NULL AND {sql}"
+            " AND m.id >= :memory AND (m.id > :memory OR p.id > :passage)"
+            " ORDER BY m.id, p.id LIMIT 5000",
+            {**values, "memory": memory, "passage": passage},
+        ):
+            yield from ((row[0], row[1]) for row in rows)
+            memory, _, passage = rows[-1]
 
     def _load_cosine(self) -> bool:
         """Load sqlite-vec's functions into the open connection; false where that cannot be."""

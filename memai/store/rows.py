@@ -2,7 +2,6 @@
 
 import json
 import re
-from binascii import crc32
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from memai.records import (
 )
 from memai.store import SpaceChanged
 from memai.store.connection import Connection
+from memai.store.sums import checksum, vector_checksum
 from memai.vocabulary import NO_DOMAIN, SUPERSEDES
 from memai.when import from_micros, to_micros
 
@@ -189,7 +189,10 @@ class Rows(Connection):
         memory = self.get(uid)
         self.run("DELETE FROM memories WHERE uid = ?", (uid,))
         origin = digest("\0".join(memory.origin)) if memory.origin else None
-        self.run("INSERT OR REPLACE INTO tombstones VALUES(?, ?, ?)", (uid, to_micros(at), origin))
+        values = (uid, to_micros(at), origin)
+        self.run(
+            "INSERT OR REPLACE INTO tombstones VALUES(?, ?, ?, ?)", (*values, checksum(values))
+        )
 
     def adopt(self, memory: Memory, history: Sequence[Edit], embedded: Embedded | None) -> None:
         """Keep a memory with its whole history as another store has it, new or in place of ours."""
@@ -226,7 +229,7 @@ class Rows(Connection):
             return False
         self.run(
             "INSERT OR REPLACE INTO relations VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-            (*values, checksum((values[1], *values[3:]))),
+            (*values, checksum(values)),
         )
         return True
 
@@ -263,34 +266,27 @@ class Rows(Connection):
         """Add the passages of a memory, in the store's space as it is under the lock."""
         space = self.space()
         if embedded.space is not None and space is None:
-            self.run(
-                "INSERT OR REPLACE INTO meta VALUES('space', ?)",
-                (str(self._space_id(embedded.space)),),
-            )
+            self.set_meta("space", str(self._space_id(embedded.space)))
         elif embedded.space is not None and embedded.space != space:
             raise SpaceChanged
         for passage in embedded.passages:
-            self.run(
-                'INSERT INTO passages(memory_id, "start", "end") VALUES(?, ?, ?)',
-                (id, passage.start, passage.end),
-            )
+            passage_id = self.put_passage(id, passage.start, passage.end)
             if embedded.space is not None:
-                self.put_vector(
-                    self.one("SELECT last_insert_rowid()"), self._space_id(embedded.space), passage
-                )
+                self.put_vector(passage_id, self._space_id(embedded.space), passage)
+
+    def put_passage(self, memory_id: int, start: int, end: int) -> int:
+        """Add a passage of a memory; return its id."""
+        values = (memory_id, start, end)
+        self.run(
+            'INSERT INTO passages(memory_id, "start", "end", crc) VALUES(?, ?, ?, ?)',
+            (*values, checksum(values)),
+        )
+        return int(self.one("SELECT last_insert_rowid()"))
 
     def put_vector(self, passage_id: int, space_id: int, passage: Passage) -> None:
         """Add the vector of a passage."""
-        self.run(
-            "INSERT INTO vectors VALUES(?, ?, ?, ?, ?)",
-            (
-                passage_id,
-                space_id,
-                passage.embedding,
-                passage.tokens,
-                crc32(passage.tokens, crc32(passage.embedding or b"")),
-            ),
-        )
+        values = (passage_id, space_id, passage.embedding, passage.tokens)
+        self.run("INSERT INTO vectors VALUES(?, ?, ?, ?, ?)", (*values, vector_checksum(*values)))
 
     def _update(self, id: int, memory: Memory) -> None:
         """Replace the fields of a memory."""
@@ -306,7 +302,7 @@ class Rows(Connection):
         self.run(
             "INSERT INTO edits(memory_id, version, at, agent, reason, before, crc)"
             " VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (*values, checksum(values[1:])),
+            (*values, checksum(values)),
         )
 
     # --- small --------------------------------------------------------------------------------
@@ -321,7 +317,10 @@ class Rows(Connection):
         if value is None:
             self.run("DELETE FROM meta WHERE name = ?", (name,))
         else:
-            self.run("INSERT OR REPLACE INTO meta VALUES(?, ?)", (name, value))
+            self.run(
+                "INSERT OR REPLACE INTO meta VALUES(?, ?, ?)",
+                (name, value, checksum((name, value))),
+            )
 
     def model(self) -> str:
         """Return the name of the model this store wants."""
@@ -419,11 +418,6 @@ def memory_checksum(memory: Memory) -> int:
             _json(memory.extra),
         )
     )
-
-
-def checksum(values: Sequence[Any]) -> int:
-    """Return the CRC-32 of values; it finds every change of a single bit."""
-    return crc32(repr(tuple(values)).encode())
 
 
 def digest(content: str) -> bytes:

@@ -57,7 +57,8 @@ CREATE TABLE passages(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   memory_id INTEGER NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
   "start" INTEGER NOT NULL,
-  "end" INTEGER NOT NULL
+  "end" INTEGER NOT NULL,
+  crc INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX passages_memory ON passages(memory_id);
 
@@ -99,10 +100,15 @@ CREATE VIEW links AS SELECT * FROM relations WHERE removed_at IS NULL;
 CREATE TABLE tombstones(
   uid TEXT PRIMARY KEY,
   purged_at INTEGER NOT NULL,
-  origin_sha256 BLOB  -- of system and key: what was purged here is known again, not kept
+  origin_sha256 BLOB,  -- of system and key: what was purged here is known again, not kept
+  crc INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE meta(
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL,
+  crc INTEGER  -- none for counters
+) STRICT, WITHOUT ROWID;
 
 CREATE VIRTUAL TABLE word_index USING fts5(
   words, tag_words, domain_words,

@@ -108,11 +108,7 @@ class Upkeep(Retrieval):
             for passage in embedded.passages:
                 passage_id = at.get((passage.start, passage.end))
                 if passage_id is None:  # this space cuts texts differently
-                    self.run(
-                        'INSERT INTO passages(memory_id, "start", "end") VALUES(?, ?, ?)',
-                        (id, passage.start, passage.end),
-                    )
-                    passage_id = self.one("SELECT last_insert_rowid()")
+                    passage_id = self.put_passage(id, passage.start, passage.end)
                 self.run(
                     "DELETE FROM vectors WHERE passage_id = ? AND space_id = ?",
                     (passage_id, space_id),
@@ -240,7 +236,7 @@ class Upkeep(Retrieval):
         a backup is one. Raises Damaged, NoSpace, NotWritable.
         """
         partial = f"{target}.{os.getpid()}.partial"
-        with self._translated():
+        with self._translated:
             try:
                 filesystem.create_private(partial)
                 self.raw().execute("VACUUM INTO ?", (partial,))

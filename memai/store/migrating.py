@@ -1,0 +1,124 @@
+"""Which schema a file has, and how it comes to the current one."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import apsw
+
+from memai.errors import Damaged, ForeignFile, NewerStore
+from memai.settings import Settings
+from memai.store import copies, schema
+from memai.store.driver import rows, value
+from memai.store.sums import checksum
+
+
+def version_of(connection: apsw.Connection, path: str) -> int:
+    """Return the version of the schema, 0 for an empty file.
+
+    Raises ForeignFile, NewerStore, Damaged. One statement, so that a schema that another process
+    commits meanwhile is seen whole or not at all.
+    """
+    application, version, tables = rows(
+        connection,
+        "SELECT (SELECT application_id FROM pragma_application_id),"
+        " (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)",
+    )[0]
+    if application == schema.APPLICATION_ID:
+        if version > schema.VERSION:
+            raise NewerStore(path=path, found=version, known=schema.VERSION)
+        if version < 1 or not tables:
+            raise Damaged(path=path, reason="the number of its schema is gone")
+        return int(version)
+    if application or version or tables:
+        raise ForeignFile(path=path, reason="a database of another program")
+    return 0
+
+
+def migrate(connection: apsw.Connection, settings: Settings) -> None:
+    """Bring a file to the current schema, each step with its version in one transaction.
+
+    A file that holds something is copied beside itself first, and the copy verified.
+    """
+    before = _user_version(connection)
+    if before == 0:
+        _run_steps(connection, settings)
+    elif before < schema.VERSION:
+        with _alone(settings.path):
+            before = _user_version(connection)
+            if before < schema.VERSION:
+                stem = settings.path.removesuffix(".db")
+                copies.plain(connection, f"{stem}-schema-{before}-{copies.stamp()}.db")
+                _run_steps(connection, settings)
+
+
+def _run_steps(connection: apsw.Connection, settings: Settings) -> None:
+    """Run the steps that are missing."""
+    for number, step in enumerate(schema.STEPS, start=1):
+        if _user_version(connection) >= number:
+            continue
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            # Read again under the lock: of many first opens only one makes the schema.
+            if _user_version(connection) < number:
+                connection.execute(step)
+                if number == 1:
+                    connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+                    _first_rows(connection, settings)
+                connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute("COMMIT")
+        except BaseException:
+            roll_back(connection)
+            raise
+
+
+def _first_rows(connection: apsw.Connection, settings: Settings) -> None:
+    """Say of a new store which model it wants, and give it an identity."""
+    for row in (("model", settings.model), ("store", os.urandom(8).hex())):
+        connection.execute("INSERT INTO meta VALUES(?, ?, ?)", (*row, checksum(row)))
+
+
+def roll_back(connection: apsw.Connection) -> bool:
+    """End a transaction without hiding why; false if the connection had to be closed for it.
+
+    A full disk has rolled back already.
+    """
+    try:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    except apsw.Error:
+        connection.close(True)
+        return False
+    return True
+
+
+def _user_version(connection: apsw.Connection) -> int:
+    """Return the version of the schema in the file."""
+    return int(value(connection, "PRAGMA user_version"))
+
+
+@contextmanager
+def _alone(path: str) -> Iterator[None]:
+    """Let one process at a time copy and migrate: the copy of a large store is made once.
+
+    A lock on a file of its own, which the system drops when its holder dies.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows: each makes its own copy, and the transactions still decide
+        yield
+        return
+    place = path + ".migrating"
+    lock = os.open(place, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.02)  # not one long wait in the system, so that Ctrl-C is heard
+        yield
+        os.unlink(place)
+    finally:
+        os.close(lock)
