@@ -1,0 +1,74 @@
+"""An answer as a client gets it: the envelope as structured content, and one short text."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from memai.errors import MemaiError
+from memai.mcp import bounds
+from memai.mcp.texts import in_words
+from memai.records import to_json
+from memai.signatures import Signature
+
+_WRITERS = ("Written", "Changed")
+
+
+def success(record: Any, budget: int | None = None, offset: int = 0) -> dict[str, Any]:
+    """Return the result of a tool for a record; `budget` is what the caller asked for, in bytes."""
+    kind = type(record).__name__
+    envelope: dict[str, Any] = to_json(record)
+    if kind in _WRITERS:
+        envelope = bounds.echoed(envelope)
+    most = bounds.STRUCTURED_BYTES if budget is None else budget
+    envelope = bounds.fit(envelope, most, offset)
+    return result(in_words(kind, envelope, min(most, bounds.TEXT_BYTES)), envelope)
+
+
+def failure(error: Exception, name: str, signature: Signature | None = None) -> dict[str, Any]:
+    """Return the result of a tool that could not do what was asked, in words for the model."""
+    if not isinstance(error, MemaiError):
+        error = _unexpected(error, name)
+    structured = {
+        "error": {
+            "code": error.code,
+            "message": error.message,
+            "exit_code": error.exit_code,
+        }
+    }
+    return result(_spoken(error.message, signature), structured, failed=True)
+
+
+def result(text: str, structured: Mapping[str, Any], *, failed: bool = False) -> dict[str, Any]:
+    """Return what `tools/call` answers."""
+    return {
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": structured,
+        "isError": failed,
+    }
+
+
+def text_only(text: str) -> dict[str, Any]:
+    """Return the result of a tool that has nothing but words."""
+    return {"content": [{"type": "text", "text": text}], "isError": False}
+
+
+def _unexpected(error: Exception, name: str) -> MemaiError:
+    """Return one sentence for a fault of the program; what it holds stays on this side."""
+    if os.environ.get("MEMAI_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error, file=sys.stderr)
+    return MemaiError(
+        reason=f"{name} failed ({type(error).__name__}). This is a fault of memai; "
+        "MEMAI_DEBUG=1 writes the details to the server's log"
+    )
+
+
+def _spoken(message: str, signature: Signature | None) -> str:
+    """Return a message with the names that the arguments have here instead of shell options."""
+    for parameter in signature.parameters if signature else ():
+        message = message.replace(f"{parameter.option}:", f"'{parameter.name}':")
+        for after in (" ", ",", "."):
+            message = message.replace(parameter.option + after, f"'{parameter.name}'" + after)
+    return message

@@ -1,0 +1,84 @@
+"""Calls of tools, done in worker threads: each thread has a store of its own."""
+
+import re
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from memai.mcp import Profile
+from memai.records import Caller
+from memai.settings import Settings
+from memai.store import Store, open_store
+
+_SPAN_START = re.compile(r"\s*(\d{1,9}):")
+
+
+class Calls:
+    """What a server does for its clients, whatever brings their requests; safe to share."""
+
+    def __init__(self, settings: Settings, profile: Profile) -> None:
+        self.settings = settings
+        self.profile = profile
+        self._thread = threading.local()
+
+    def store(self, caller: Caller) -> Store:
+        """Return this thread's store, signed by the caller."""
+        store: Store | None = getattr(self._thread, "store", None)
+        if store is None:
+            store = self._thread.store = open_store(settings=self.settings, caller=caller)
+        store.caller = caller
+        return store
+
+    def tool(
+        self, name: str, arguments: Mapping[str, Any] | None, caller: Caller
+    ) -> dict[str, Any]:
+        """Call a tool; never raises: what goes wrong is an answer too."""
+        from memai.mcp import answers, guide, offer, schemas
+        from memai.mcp.arguments import bind
+
+        taken = None
+        try:
+            if name.removeprefix(self.profile.prefix) == offer.HELP:
+                return guide.answer(self.profile, arguments)
+            operation = offer.called(self.profile, name)
+            taken = schemas.signature(operation)
+            bound = bind(operation.name, taken, arguments)
+            budget, offset = _bounds(bound, {p.argument for p in taken.parameters})
+            record = operation.function(self.store(caller), **bound)
+            return answers.success(record, budget, offset)
+        except Exception as error:  # noqa: BLE001 - a client gets an answer whatever happens
+            return answers.failure(error, name[:80], taken)
+
+    def tools(self) -> list[dict[str, Any]]:
+        """Return the tools as `tools/list` sends them."""
+        from memai.mcp import schemas
+
+        return schemas.tools(self.profile)
+
+    def warm(self, caller: Caller) -> None:
+        """Read the model before it is needed; what goes wrong is said when it matters."""
+        import contextlib
+
+        from memai.embedding import NoModel
+        from memai.operations import embedding_policy
+
+        with contextlib.suppress(Exception):
+            model = embedding_policy.embedder(self.store(caller))
+            if not isinstance(model, NoModel):
+                model.embed("ready")
+
+
+def _bounds(bound: dict[str, Any], arguments: set[str]) -> tuple[int | None, int]:
+    """Return what the caller allows for the answer, in bytes, and where a span begins.
+
+    An operation that bounds itself is told, so that its cursor is right.
+    """
+    from memai.mcp.bounds import MOST_BYTES, STRUCTURED_BYTES
+
+    budget: int | None = bound.get("max_bytes")
+    if budget is not None:
+        budget = bound["max_bytes"] = min(budget, MOST_BYTES)
+    elif "max_bytes" in arguments:
+        bound["max_bytes"] = STRUCTURED_BYTES
+    start = _SPAN_START.match(bound.get("span") or "")
+    return budget, int(start[1]) if start else 0

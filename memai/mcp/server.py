@@ -1,0 +1,87 @@
+"""The server itself: requests of the protocol to calls in worker threads, and back."""
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from memai.mcp.calls import Calls
+from memai.mcp.sdk import Sdk
+from memai.records import Caller
+
+_WORKERS = 4
+_NOT_A_NAME = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+
+
+class Backend:
+    """One store for any number of connections: who calls, and the threads that do the work."""
+
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
+        self._threads = ThreadPoolExecutor(_WORKERS, thread_name_prefix="memai")
+        self._session = "mcp-" + os.urandom(5).hex()
+
+    async def do(self, function: Any, *arguments: Any) -> Any:
+        """Run a function in a worker thread."""
+        import asyncio
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+
+    def warm(self) -> None:
+        """Read the model in the background."""
+        self._threads.submit(self.calls.warm, Caller(remote=True))
+
+    def caller(self, context: Any) -> Caller:
+        """Return who is at the other end: the client's name, unless MEMAI_AGENT says another."""
+        settings = self.calls.settings
+        parameters = context.session.client_params
+        client = parameters.client_info.name if parameters is not None else ""
+        return Caller(
+            agent=name_of(settings.agent or client) or "mcp",
+            session=name_of(settings.session) or self._session,
+            domain=settings.domain,
+            remote=True,
+        )
+
+
+def name_of(text: str | None) -> str | None:
+    """Return a name from outside as one line of at most 200 characters, None if it is empty."""
+    return " ".join(_NOT_A_NAME.sub(" ", text or "").split())[:200] or None
+
+
+def build(sdk: Sdk, backend: Backend) -> Any:
+    """Return the SDK's server with our answers."""
+
+    async def list_tools(_context: Any, _parameters: Any) -> dict[str, Any]:
+        return {"tools": await backend.do(backend.calls.tools)}
+
+    async def call_tool(context: Any, parameters: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = await backend.do(
+            backend.calls.tool, parameters.name, parameters.arguments, backend.caller(context)
+        )
+        return answer
+
+    server = sdk.server(
+        "memai",
+        version=_version(),
+        instructions=_instructions(),
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+    server.middleware.clear()  # nothing is reported anywhere
+    return server
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("memai")
+    except metadata.PackageNotFoundError:  # run from a source tree
+        return "0"
+
+
+def _instructions() -> str:
+    from memai.mcp.guide import INSTRUCTIONS
+
+    return INSTRUCTIONS
