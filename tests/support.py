@@ -40,17 +40,13 @@ class HashedWords:
         length = math.hypot(*total)
         return array("f", [part / length for part in total]).tobytes() if length else None
 
-    def embed_many(self, texts: Sequence[str]) -> list[bytes | None]:
-        """Return `embed` of each text."""
-        return [self.embed(text) for text in texts]
+    def embed_passages(self, texts: Sequence[str]) -> "list[tuple[bytes | None, array[int]]]":
+        """Return for each text its vector and its tokens."""
+        return [(self.embed(text), self.tokens(text)) for text in texts]
 
     def tokens(self, text: str) -> "array[int]":
         """Return a number for each word."""
         return array("H", [crc32(word.encode()) & 0xFFFF for word in self._words(text)])
-
-    def tokens_many(self, texts: Sequence[str]) -> "list[array[int]]":
-        """Return `tokens` of each text."""
-        return [self.tokens(text) for text in texts]
 
     def nearest(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
         """Say that each word is near itself only."""

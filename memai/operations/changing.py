@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from memai import text, when
 from memai.embedding import Embedder, NoModel
-from memai.errors import UsageError, VersionConflict
+from memai.errors import VersionConflict
 from memai.operations import checking, embedding_policy
 from memai.records import Edit, Embedded, Memory
 from memai.store import Store
@@ -24,16 +24,14 @@ def change(
     `changed` is a pure function from what a memory is to what it shall be; `meanwhile` does what
     else belongs in the transaction. Raises VersionConflict where `version` is not the memory's.
     """
-    wanted = tuple(uids)
-    if not wanted:
-        raise UsageError(reason="No memory was named. Give one uid or more.")
+    wanted = checking.uids(store, uids)
 
     def act(model: Embedder | NoModel) -> tuple[list[Memory], list[str]]:
         foreseen = _foresee(store, model, wanted, changed)
         done: list[Memory] = []
         notes: list[str] = []
         with store.writing():
-            for uid in dict.fromkeys(store.resolve(uid) for uid in wanted):
+            for uid in wanted:
                 before = store.get(uid)
                 if version is not None and before.version != version:
                     raise VersionConflict(uid=uid, version=before.version, expected=version)
@@ -65,7 +63,7 @@ def _foresee(
     changed in between is embedded again under it.
     """
     foreseen: dict[str, tuple[Memory, Embedded]] = {}
-    for uid in {store.resolve(uid) for uid in uids}:
+    for uid in uids:
         before = store.get(uid)
         after = changed(before)
         if _embedded_text(before) != _embedded_text(after):

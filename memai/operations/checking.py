@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from memai import credentials, text
 from memai.errors import SecretFound, TooLarge, UsageError
 from memai.records import Caller, Where
+from memai.store import Store
 from memai.vocabulary import (
     MAX_CONTENT_BYTES,
     MAX_NAME_CHARACTERS,
@@ -34,18 +35,18 @@ def new_uid() -> str:
     return "".join(UID_ALPHABET[byte & 31] for byte in os.urandom(UID_LENGTH))
 
 
-def content(value: str, what: str = "content") -> str:
+def content(value: str, what: str = "content", advice: str = "Write what is to be kept.") -> str:
     """Return the text unchanged; raises UsageError, TooLarge for what cannot be kept."""
     _characters(value, what)
     if not _INVISIBLE.sub("", value):
-        raise UsageError(reason=f"The {what} is empty. Write what is to be kept.")
+        raise UsageError(reason=f"The {what} is empty. {advice}")
     size = len(value.encode())
     if size > MAX_CONTENT_BYTES:
         raise TooLarge(
             what=f"The {what}",
             size=f"{size:,} bytes",
             limit=f"{MAX_CONTENT_BYTES:,}",
-            hint="Keep the parts that matter, as several memories.",
+            hint="Take the parts that matter, one by one.",
         )
     return value
 
@@ -86,6 +87,17 @@ def name(value: str | None, what: str, limit: int = MAX_NAME_CHARACTERS) -> str 
             what=f"The {what}", size=f"{len(trimmed):,} characters", limit=f"{limit:,}", hint=""
         )
     return trimmed
+
+
+def uids(store: Store, values: Iterable[str]) -> tuple[str, ...]:
+    """Return the whole uids of some memories, each once.
+
+    Raises UsageError where there are none, NoSuchMemory, AmbiguousUid.
+    """
+    whole = tuple(dict.fromkeys(store.resolve(value) for value in values))
+    if not whole:
+        raise UsageError(reason="No memory was named. Give one uid or more.")
+    return whole
 
 
 def reason(value: str | None, what: str = "reason") -> str | None:

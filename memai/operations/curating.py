@@ -111,18 +111,18 @@ def link(
     """
     kind = checking.name(relation, "relation") or ""
     remark = checking.reason(note, "note")
+    # Named before the lock is taken, so that a store is not made for a mistake.
+    source, target = store.resolve(uid), store.resolve(other)
     with store.writing():
-        made, created, notes = _relate(
-            store, store.resolve(uid), kind, store.resolve(other), remark
-        )
+        made, created, notes = _relate(store, source, kind, target, remark)
     return Connected(made, created, tuple(notes))
 
 
 def unlink(store: Store, uid: Uid, relation: RelationType, other: Other) -> Connected:
     """Take a relation away; what it superseded is current again."""
     kind = checking.name(relation, "relation") or ""
+    source, target = store.resolve(uid), store.resolve(other)
     with store.writing():
-        source, target = store.resolve(uid), store.resolve(other)
         gone = store.unrelate(source, kind, target, when.now())
         if gone is None:
             raise NoSuchRelation(uid=source, relation=kind, other=target)
@@ -144,9 +144,9 @@ def forget(
     why = checking.reason(reason)
     if superseded_by is not None:
         notes: list[str] = []
+        newer = store.resolve(superseded_by)
+        whole = checking.uids(store, uids)
         with store.writing():
-            newer = store.resolve(superseded_by)
-            whole = tuple(dict.fromkeys(store.resolve(uid) for uid in uids))
             for uid in whole:
                 notes += _relate(store, newer, SUPERSEDES, uid, why)[2]
             memories = tuple(store.get(uid) for uid in whole)

@@ -41,7 +41,7 @@ from memai.vocabulary import (
     Until,
 )
 
-_SPAN = re.compile(r"(\d*):(\d*)", re.ASCII)
+_SPAN = re.compile(r"(\d{0,9}):(\d{0,9})", re.ASCII)
 
 
 def list_memories(
@@ -96,9 +96,11 @@ def show(
         found = _SPAN.fullmatch(span.strip())
         if found is None:
             raise UsageError(reason=f"The span '{span}' is not START:END, as in 120:480.")
-        start, end = int(found[1] or 0), int(found[2] or len(whole))
+        start, end = int(found[1] or 0), min(int(found[2] or len(whole)), len(whole))
+        if start >= end:
+            raise UsageError(reason=f"The span '{span}' holds nothing of {len(whole)} characters.")
         memory = memory._replace(content=whole[start:end])
-        notes = (f"Characters {start} to {min(end, len(whole))} of {len(whole)}.",)
+        notes = (f"Characters {start} to {end} of {len(whole)}.",)
     heads: tuple[Head, ...] = ()
     if outline:
         heads = tuple(Head(*head) for head in passages.outline(whole, passages.passages(whole)))
@@ -136,7 +138,9 @@ def pulse(
     By time only. Without a domain it is the domain at hand, or everything if there is none. What
     does not fit is left out from the end, and the answer says how to read it.
     """
-    scope = checking.where(store.caller, domain=domain or store.caller.domain)
+    scope = checking.where(
+        store.caller, domain=domain if domain is not None else store.caller.domain
+    )
 
     def latest(type: str, most: int) -> list[Memory]:
         return store.page(scope._replace(type=type), most)

@@ -96,7 +96,7 @@ def _search(
     max_bytes: int,
 ) -> Found:
     """Ask the routes, fuse their answers, and describe the best."""
-    wanted = queries.word_query(checking.content(query, "query"))
+    wanted = queries.word_query(checking.content(query, "query", "Write what to look for."))
     first = _offset(after)
     depth = max(_DEPTH, first + limit + 1)
     notes: list[str] = []

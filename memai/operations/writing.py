@@ -96,7 +96,7 @@ def anti_pattern(
     redact: Redact = False,
 ) -> Written:
     """Save a mistake not to make again, why it fails, and what to do instead."""
-    if pattern is None:
+    if not pattern:
         raise UsageError(reason="An anti_pattern needs --pattern: what is done wrong.")
     content = _sections(("Anti-pattern", pattern), ("Why wrong", why_wrong), ("Instead", instead))
     return _remember(
@@ -185,8 +185,8 @@ def _remember(
                 return Written(
                     fresh.uid, True, fresh, (*remarks, *embedding_policy.missing_model_note(model))
                 )
-            wanted = known._replace(tags=merge_tags(known.tags, fresh.tags, ()))
-            if wanted.tags != known.tags:
+            wanted = known._replace(tags=merge_tags(known.tags, fresh.tags))
+            if known.content == fresh.content and wanted.tags != known.tags:
                 (embedded,) = embedding_policy.embed(model, [wanted])
                 known = put(store, known, wanted, "saved again with more tags", embedded)
             return Written(known.uid, False, known, (*remarks, why))
