@@ -1,0 +1,32 @@
+"""The command line: a face over the table of operations.
+
+It knows operations, signatures, records and errors; nothing in it knows the store. This module is
+where a command line enters and leaves; the rest is imported when it is needed, so that a command
+pays for itself alone.
+"""
+
+import sys
+from typing import NoReturn
+
+
+def run(arguments: list[str] | None = None) -> NoReturn:
+    """Run a command line (default: that of the process) and leave with its exit code."""
+    sys.exit(main(sys.argv[1:] if arguments is None else arguments))
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command line; return its exit code, whatever happens."""
+    try:
+        from memai.cli import leaving, output
+
+        output.prepare()
+        try:
+            from memai.cli.program import call
+
+            code = call(arguments)
+            output.flush()
+        except BaseException as error:  # noqa: BLE001 - the one place where everything ends
+            return leaving.report(error, arguments)
+    except KeyboardInterrupt:  # while modules were being read, or a second one while leaving
+        return 130
+    return code

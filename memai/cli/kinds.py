@@ -1,0 +1,52 @@
+"""Click's types for what a parameter takes; what they complete to is found when Tab is pressed."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    _Type = click.ParamType[str]
+    AnyType = click.ParamType[Any]
+else:  # older versions of Click cannot be asked for the type of the value
+    _Type = AnyType = click.ParamType
+
+
+class Known(_Type):
+    """A text of which some are known: uids, domains, tags, paths, relations."""
+
+    name = "text"
+
+    def __init__(self, what: str | None) -> None:
+        self.what = what
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the text unchanged: the operations check it."""
+        return value
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,
+        incomplete: str,
+    ) -> "list[CompletionItem]":
+        """Offer what is known."""
+        from memai.cli import completion
+
+        return completion.offered(self.what, ctx, incomplete)
+
+
+class Choice(click.Choice[str]):
+    """One of a few words; `anti-pattern` is `anti_pattern`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word."""
+        if isinstance(value, str) and value not in self.choices:
+            value = value.lower().replace("-", "_")
+        return super().convert(value, param, ctx)

@@ -1,0 +1,216 @@
+"""The help of memai and of each command, made from the table of operations."""
+
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from memai.cli import output, style
+from memai.cli.parameters import EVERYWHERE
+from memai.cli.serving import SUMMARIES
+from memai.errors import EXIT_CODES
+from memai.operations import OPERATIONS
+from memai.settings import ENVIRONMENT
+from memai.signatures import Parameter
+
+GROUPS = {
+    "write": "Write",
+    "read": "Read",
+    "curate": "Curate",
+    "look after": "Look after",
+}
+_EVERYWHERE = frozenset(name for name, *_ in EVERYWHERE) | {"help"}
+
+
+def summaries() -> Iterator[tuple[str, str]]:
+    """Yield each command with its summary, in the order of the table."""
+    for op in OPERATIONS:
+        if " " not in op.name:
+            yield op.name, _summary(op.function)
+    yield from SUMMARIES.items()
+
+
+def _summary(function: object) -> str:
+    """Return the first line of a docstring."""
+    return (function.__doc__ or "").strip().split("\n", 1)[0]
+
+
+def write_program(command: click.Group, ctx: click.Context, to: click.HelpFormatter) -> None:
+    """Write what `memai` alone shows: every command by what it is for, and where to read on."""
+    to.write_text("Long-term memory for AI agents and the people who work with them.")
+    to.write_paragraph()
+    to.write_usage("memai", "[OPTIONS] COMMAND [ARGUMENTS]...")
+    known = dict(summaries())
+    for group, title in GROUPS.items():
+        names = dict.fromkeys(
+            op.name for op in OPERATIONS if op.group == group and op.name in known
+        )
+        _listed(to, title, [(name, known[name]) for name in names])
+    _listed(to, "Serve", list(SUMMARIES.items()))
+    _options(to, command, ctx, "Options, before or after the command")
+    _listed(
+        to,
+        "More",
+        [
+            ("memai help COMMAND", "A command with its options and examples; so does -h after it."),
+            *((f"memai help {name}", title) for name, (title, _) in TOPICS.items()),
+        ],
+    )
+
+
+def write_operation(command: click.Command, ctx: click.Context, to: click.HelpFormatter) -> None:
+    """Write the help of an operation, from its docstring and its table entry."""
+    operation, signature = command.operation, command.signature  # type: ignore[attr-defined]
+    _usage(to, command, ctx)
+    _text(to, signature.summary, signature.body)
+    positionals = [
+        (p.metavar, p.param.help + (" '-' is standard input." if _from_input(p) else ""))
+        for p in signature.positionals()
+    ]
+    _listed(to, "Arguments", positionals)
+    _options(to, command, ctx)
+    _listed_lines(to, "Examples", [example_of(example) for example in operation.examples])
+    _see_also(to)
+
+
+def write_family(command: click.Group, ctx: click.Context, to: click.HelpFormatter) -> None:
+    """Write the help of a first word: what it does alone, and its second words."""
+    alone = command.alone  # type: ignore[attr-defined]
+    _usage(to, command, ctx)
+    if alone is not None:
+        _text(to, alone.signature.summary, alone.signature.body)
+    members = command.members  # type: ignore[attr-defined]
+    _listed(to, "Commands", [(word, _summary(op.function)) for word, op in members.items()])
+    _options(to, command, ctx)
+    if alone is not None:
+        _listed_lines(to, "Examples", [example_of(e) for e in alone.operation.examples])
+    _see_also(to)
+
+
+def write_plain(
+    command: click.Command, ctx: click.Context, to: click.HelpFormatter, summary: str
+) -> None:
+    """Write the help of what is no operation."""
+    _usage(to, command, ctx)
+    _text(to, summary, "")
+    _options(to, command, ctx)
+    _see_also(to)
+
+
+def example_of(example: str) -> str:
+    """Return an example as it is shown, with uids as they look."""
+    return example.format(uid="7f3kq2zmxa", other="k4m8p0tzw2", linked="k4m8p0tzw2")
+
+
+def _from_input(p: Parameter) -> bool:
+    """Whether `-` stands for standard input."""
+    return p.param.stdin or (p.many and p.param.completes == "uid")
+
+
+def _usage(to: click.HelpFormatter, command: click.Command, ctx: click.Context) -> None:
+    """Write the synopsis."""
+    to.write_usage(ctx.command_path, " ".join(command.collect_usage_pieces(ctx)))
+
+
+def _text(to: click.HelpFormatter, summary: str, body: str) -> None:
+    """Write a docstring."""
+    to.write_paragraph()
+    with to.indentation():
+        to.write_text(summary)
+        if body:
+            to.write_paragraph()
+            to.write_text(body)
+
+
+def _options(
+    to: click.HelpFormatter, command: click.Command, ctx: click.Context, title: str = ""
+) -> None:
+    """Write the options, a command's own before those of every command."""
+    own: list[tuple[str, str]] = []
+    common: list[tuple[str, str]] = []
+    for parameter in command.get_params(ctx):
+        if isinstance(parameter, click.Option):
+            (common if parameter.name in _EVERYWHERE else own).append(_described(parameter, ctx))
+    if title:
+        _listed(to, title, common + own)
+        return
+    _listed(to, "Options", own)
+    _listed(to, "Options of every command", common)
+
+
+def _described(option: click.Option, ctx: click.Context) -> tuple[str, str]:
+    """Return an option's names and its help, with the default where there is one."""
+    names, text = option.get_help_record(ctx) or ("", "")
+    operation = getattr(ctx.command, "signature", None)
+    default = (
+        next((p.default for p in operation.parameters if p.argument == option.name), None)
+        if operation is not None
+        else None
+    )
+    if default is not None and not isinstance(default, bool):
+        text += f" Default: {default}."
+    return names, text
+
+
+def _listed(to: click.HelpFormatter, title: str, rows: Sequence[tuple[str, str]]) -> None:
+    """Write a list of names with what they mean."""
+    if rows:
+        with to.section(_heading(title)):
+            to.write_dl(rows, col_max=26)
+
+
+def _listed_lines(to: click.HelpFormatter, title: str, lines: Sequence[str]) -> None:
+    """Write lines as they are."""
+    if lines:
+        with to.section(_heading(title)):
+            for line in lines:
+                to.write(f"{'':>{to.current_indent}}{line}\n")
+
+
+def _see_also(to: click.HelpFormatter) -> None:
+    """Write the exit codes in a line, and where the rest is."""
+    with to.section(_heading("Exit codes")):
+        codes = "; ".join(f"{code} {text[0].lower()}{text[1:-1]}" for code, text in EXIT_CODES)
+        to.write_text(f"{codes}.")
+    with to.section(_heading("Environment")):
+        names = ", ".join(name for name, _ in ENVIRONMENT)
+        to.write_text(f"{names}. See 'memai help environment'.")
+
+
+def _heading(title: str) -> str:
+    """Return a heading, bold where it can be."""
+    return style.paint(title, style.STRONG, output.coloured(sys.stdout))
+
+
+def topic(name: str, to: click.HelpFormatter) -> None:
+    """Write one of the pages that belong to no command."""
+    title, rows = TOPICS[name]
+    to.write_text(title)
+    to.write_paragraph()
+    with to.indentation():
+        to.write_dl([(str(term), text) for term, text in rows], col_max=26)
+
+
+_OUTPUT = (
+    ("terminal", "Aligned, cut to the width, ages instead of times, colour."),
+    ("pipe", "Tab-separated, one row a line, uncut, ISO 8601 in UTC, no header."),
+    (
+        "escapes",
+        r"In a pipe \\ \t \n \r \x1b \u2028 stand for what would break a row or a terminal.",
+    ),
+    ("list", "uid, type, domain, created, state, tags, text"),
+    ("search", "uid, type, domain, created, match source, score, snippet; with -v the scores"),
+    ("show", "Names and values, an empty line, then the text unchanged."),
+    ("writers", "The uid."),
+    ("--json", "One object; remarks are its 'notes'. Errors are an object on standard error."),
+    ("--jsonl", "One object a line: each memory, hit, pair or domain."),
+    ("-q", "Only uids (or domains, or the path of a backup), one a line."),
+    ("remarks", "Always on standard error, after 'memai: '."),
+)
+
+# Pages of help that belong to no command.
+TOPICS: dict[str, tuple[str, Sequence[tuple[object, str]]]] = {
+    "exit-codes": ("What the exit codes mean.", EXIT_CODES),
+    "environment": ("The variables that are read.", ENVIRONMENT),
+    "output": ("What the forms of an answer look like.", _OUTPUT),
+}

@@ -1,0 +1,141 @@
+"""What a command takes: the parameters of its operation, and the options of every command."""
+
+from typing import Any
+
+import click
+
+from memai.cli import kinds
+from memai.operations import Operation
+from memai.signatures import Parameter, Signature
+
+# Operations whose answer can be picked from.
+PICKED = ("list", "search", "recall")
+
+
+class Choices:
+    """What the options of every command say; one object for a command line."""
+
+    db: str | None = None
+    json: bool = False
+    jsonl: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    no_pager: bool = False
+    no_input: bool = False
+    color: str = "auto"
+    allow_network_fs: bool = False
+
+
+# Name in Choices, declarations, metavar or choices (None for a flag), help.
+EVERYWHERE: tuple[tuple[str, tuple[str, ...], str | tuple[str, ...] | None, str], ...] = (
+    ("db", ("--db",), "PATH", "The store, instead of MEMAI_DB and of memai.db in MEMAI_HOME."),
+    ("json", ("--json",), None, "Answer with one JSON object; errors too, on standard error."),
+    ("jsonl", ("--jsonl",), None, "Answer with one JSON object a line: memories, hits, pairs."),
+    ("quiet", ("-q", "--quiet"), None, "Answer with uids only, one a line."),
+    ("verbose", ("-v", "--verbose"), None, "Say more: routes, scores, agents, versions."),
+    ("no_pager", ("--no-pager",), None, "Never page a long answer."),
+    ("no_input", ("--no-input",), None, "Never ask, never open an editor."),
+    (
+        "color",
+        ("--color",),
+        ("auto", "always", "never"),
+        "Colour; 'always' lays out as on a terminal, in pipes too.",
+    ),
+    (
+        "allow_network_fs",
+        ("--allow-network-fs",),
+        None,
+        "Use a store on a network filesystem, from this host only.",
+    ),
+)
+
+
+def everywhere() -> list[click.Parameter]:
+    """Return the options of every command, made anew: each command owns its parameters."""
+    return [
+        click.Option(
+            [name, *declarations],
+            is_flag=value is None,
+            default=None,
+            metavar=value if isinstance(value, str) else None,
+            type=_everywhere_type(name, value),
+            help=help,
+            expose_value=False,
+            callback=_keep,
+        )
+        for name, declarations, value, help in EVERYWHERE
+    ]
+
+
+def of(operation: Operation, signature: Signature) -> list[click.Parameter]:
+    """Return the arguments and options of an operation: its own, then those of every command."""
+    made = [_parameter(operation, p) for p in signature.parameters]
+    if any(p.param.stdin for p in signature.parameters):
+        made.append(
+            click.Option(
+                ["file_", "--file"],
+                metavar="PATH",
+                type=kinds.Known("path"),
+                help="Read the text from this file, unchanged.",
+            )
+        )
+    if operation.name in PICKED:
+        made.append(
+            click.Option(
+                ["pick_", "-i", "--interactive"],
+                is_flag=True,
+                help="Pick one with fzf, then show, edit or forget it.",
+            )
+        )
+    return made + everywhere()
+
+
+def _parameter(operation: Operation, p: Parameter) -> click.Parameter:
+    """Return one parameter as Click knows it; `asking` looks after what is missing."""
+    kind = _type(p)
+    if p.param.positional:
+        # The words of a query need no quotes; a text to keep does, because its blanks matter.
+        words = p.many or (p.param.stdin and operation.reads)
+        return click.Argument(
+            [p.argument],
+            nargs=-1 if words else 1,
+            required=p.required and not p.param.stdin and not words,
+            type=kind,
+            metavar=p.metavar,
+        )
+    names = [p.argument, p.option] + ([f"-{p.param.short}"] if p.param.short else [])
+    if p.kind == "flag":
+        if p.default is True:
+            names[1] = f"{p.option}/--no-{p.option[2:]}"
+        return click.Option(names, is_flag=True, default=p.default, help=p.param.help)
+    return click.Option(
+        names, type=kind, multiple=p.many, metavar=p.metavar, default=None, help=p.param.help
+    )
+
+
+def _type(p: Parameter) -> kinds.AnyType:
+    """Return the type that checks and completes a parameter."""
+    if p.choices:
+        return kinds.Choice(p.choices)
+    if p.kind == "integer":
+        return click.IntRange(p.param.at_least, p.param.at_most)
+    if p.kind == "number":
+        return click.FLOAT
+    if p.kind == "flag":
+        return click.BOOL
+    if p.name == "relation":
+        return kinds.Known("relation")
+    return kinds.Known(p.param.completes)
+
+
+def _everywhere_type(name: str, value: str | tuple[str, ...] | None) -> kinds.AnyType:
+    """Return the type of an option of every command."""
+    if isinstance(value, tuple):
+        return click.Choice(value)
+    return click.BOOL if value is None else kinds.Known("path" if name == "db" else None)
+
+
+def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Keep a value that was given; one that was not leaves what stood before the command."""
+    if value is not None and option.name is not None and context.obj is not None:
+        setattr(context.obj, option.name, value)

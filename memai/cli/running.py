@@ -1,0 +1,52 @@
+"""How a command runs: gather what it takes, ask the operation, print the answer."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from memai.cli.parameters import Choices
+from memai.operations import Operation
+from memai.records import Caller
+from memai.settings import resolve
+from memai.signatures import Signature
+
+if TYPE_CHECKING:
+    from memai.store import Store
+
+# Their answers are cut to a number of bytes of JSON for the sake of agents. What a person or a
+# pipe reads is not that JSON, so without --json they are cut only when --max-bytes says so.
+_CUT_AS_JSON = frozenset(("list", "search", "recall"))
+_WHOLE = 1 << 40
+
+
+def perform(context: click.Context, operation: Operation, signature: Signature) -> int:
+    """Run an operation as the command line says; return the exit code."""
+    from memai.cli import asking, output
+
+    choices: Choices = context.obj
+    given = dict(context.params)
+    picking = given.pop("pick_", False)
+    store = opened(choices)
+    try:
+        with asking.Asking(choices, operation, signature, store) as asked:
+            arguments = asked.arguments(given)
+            if operation.name in _CUT_AS_JSON and not choices.json:
+                arguments.setdefault("max_bytes", _WHOLE)
+            answer = asked.nothing() or operation.function(store, **arguments)
+        if picking:
+            from memai.cli import pick
+
+            return pick.one(answer, store, choices)
+        output.emit(answer, choices)
+        return 8 if getattr(answer, "needs_person", False) else 0
+    finally:
+        store.close()
+
+
+def opened(choices: Choices) -> "Store":
+    """Return the store that the options and the environment name, for the caller they name."""
+    from memai.store import open_store
+
+    settings = resolve(choices.db, allow_network_fs=choices.allow_network_fs)
+    caller = Caller(agent=settings.agent or "cli", session=settings.session, domain=settings.domain)
+    return open_store(settings=settings, caller=caller)

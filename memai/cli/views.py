@@ -1,0 +1,368 @@
+"""Answers for people: laid out for the width of a terminal, with colour where it says something.
+
+Every stored text is made safe here, and cut before it is coloured.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from memai import records, when
+from memai.cli import style
+from memai.cli.output import Screen
+from memai.cli.rows import state
+from memai.cli.style import GAP, Cell, laid_out, line, paint, wrapped
+from memai.terminal import cut, safe, width
+from memai.vocabulary import NO_DOMAIN
+
+_NARROWEST = 24  # columns a text needs beside its uid; below that it gets a line of its own
+_WIDEST = 120  # columns that are still read with ease
+_INDENT = "  "
+
+
+def lines(answer: Any, screen: Screen) -> Iterable[str]:
+    """Yield the lines of an answer, without line feeds."""
+    describe = _VIEWS.get(type(answer))
+    if describe is not None:
+        return describe(answer, screen)
+    return _any(records.to_json(answer))
+
+
+def table(items: Sequence[Any], screen: Screen) -> Iterator[str]:
+    """Yield memories or digests as lines: uid, type, domain, age, first line, tags."""
+    if not items:
+        return
+    now = when.now()
+    kinds = [getattr(item, "type", "") for item in items]
+    domains = [line(item.domain or NO_DOMAIN) for item in items]
+    ages = [when.age(item.created_at, now) for item in items]
+    kind_room = style.columns_of(kinds, 12)
+    domain_room = style.columns_of(domains, max(screen.width // 6, 8))
+    age_room = style.columns_of(ages, 12)
+    for item, kind, domain, age in zip(items, kinds, domains, ages, strict=True):
+        cells = [Cell(item.uid, style.UID, 10)]
+        if kind_room:
+            cells.append(Cell(kind, style.TYPES.get(kind, ""), kind_room))
+        cells.append(Cell(cut(domain, domain_room), style.DOMAIN, domain_room))
+        cells.append(Cell(age, style.DIM, age_room))
+        left = screen.width - sum(c.columns + len(GAP) for c in cells)
+        text: str = getattr(item, "content", "") or getattr(item, "text", "")
+        if left >= _NARROWEST:
+            cells += _text(item, text, left)
+            yield laid_out(cells, screen.colour)
+        else:
+            yield laid_out(cells, screen.colour)
+            yield _INDENT + laid_out(_text(item, text, screen.width - 2), screen.colour)
+
+
+def _text(item: Any, text: str, room: int) -> list[Cell]:
+    """Return what a reader must know of a memory, its first line, and its tags if they fit."""
+    remarks = _standing(item)
+    said = " ".join(f"[{remark}]" for remark, _ in remarks)
+    left = room - (width(said) + 1 if said else 0)
+    first = cut(line(text), left)
+    hidden = any(colour == style.DIM for _, colour in remarks)
+    cells = [Cell(first, style.DIM if hidden else "")]
+    if said:
+        cells.insert(0, Cell(said, remarks[0][1]))
+    tags = " ".join("#" + line(tag) for tag in getattr(item, "tags", ()))
+    if tags and width(first) + len(GAP) + width(tags) <= left:
+        cells.append(Cell(tags, style.DIM))
+    return cells
+
+
+def _standing(item: Any) -> list[tuple[str, str]]:
+    """Return what sets a memory apart: hidden, confirmed, contradicted."""
+    said = []
+    if hasattr(item, "status") and state(item) != "active":
+        said.append((state(item), style.DIM))
+    confidence = getattr(item, "confidence", "unverified")
+    if confidence != "unverified":
+        said.append((confidence, style.CONFIDENCE.get(confidence, "")))
+    return said
+
+
+def _found(answer: records.Found, screen: Screen) -> Iterator[str]:
+    """Yield each hit as a head line and the passage that matched."""
+    now = when.now()
+    room = min(screen.width, _WIDEST) - len(_INDENT) - 1
+    for number, h in enumerate(answer.hits):
+        if number:
+            yield ""
+        cells = [
+            Cell(h.uid, style.UID),
+            Cell(h.type, style.TYPES.get(h.type, "")),
+            Cell(cut(line(h.domain or NO_DOMAIN), max(screen.width // 4, 12)), style.DOMAIN),
+            Cell(when.age(h.created_at, now), style.DIM),
+            Cell(h.match_source, style.DIM),
+            *(Cell(f"[{said}]", colour) for said, colour in _standing(h)),
+        ]
+        left = screen.width - sum(width(c.text) + len(GAP) for c in cells)
+        tags = " ".join("#" + line(tag) for tag in h.tags)
+        if tags and left > 8:
+            cells.append(Cell(cut(tags, left), style.DIM))
+        yield laid_out(cells, screen.colour)
+        for wrap in wrapped(h.snippet, h.marks, room, 4, screen.colour):
+            yield _INDENT + wrap
+        if screen.verbose:
+            scores = [f"{name} {value:g}" for name, value in h.scores.items()]
+            details = [
+                f"score {h.score:g}",
+                *scores,
+                f"agent {line(h.agent)}",
+                f"characters {h.span[0]}:{h.span[1]} of {h.content_chars}",
+            ]
+            said = cut(GAP.join(details), screen.width - len(_INDENT))
+            yield _INDENT + paint(said, style.DIM, screen.colour)
+
+
+def _shown(answer: records.Shown, screen: Screen) -> Iterator[str]:
+    """Yield a memory whole: a head, its text, its relations, its history."""
+    m, now, on = answer.memory, when.now(), screen.colour
+    cells = [
+        Cell(m.uid, style.UID),
+        Cell(m.type, style.TYPES.get(m.type, "")),
+        Cell(line(m.domain or NO_DOMAIN), style.DOMAIN),
+        *(Cell(f"[{said}]", colour) for said, colour in _standing(m)),
+        Cell(" ".join("#" + line(tag) for tag in m.tags), style.DIM),
+    ]
+    yield laid_out([cell for cell in cells if cell.text], on)
+    yield from (paint(said, style.DIM, on) for said in _about(m, now))
+    yield ""
+    yield from safe(m.content).rstrip("\n").split("\n")
+    if answer.outline:
+        yield from _headed("Passages", on)
+    for h in answer.outline:
+        cells = [
+            Cell(f"{h.start}:{h.end}", style.DIM, 15),
+            Cell(cut(line(h.first_line), max(screen.width - 19, _NARROWEST))),
+        ]
+        yield _INDENT + laid_out(cells, on)
+    if answer.relations:
+        yield from _headed("Relations", on)
+        yield from _relations(answer.relations, screen)
+    if answer.history:
+        yield from _headed("History", on)
+    for e in reversed(answer.history):
+        said = f"version {e.version} until {when.age(e.at, now)}: "
+        said += f"{', '.join(sorted(e.before))} changed by {line(e.agent)}"
+        said += f" ({line(e.reason)})" if e.reason else ""
+        yield _INDENT + cut(said, screen.width - len(_INDENT))
+
+
+def _about(m: records.Memory, now: str) -> Iterator[str]:
+    """Yield when, by whom and from where a memory is, and what replaced it."""
+    yield f"{when.local(m.created_at)} ({when.age(m.created_at, now)}) by {line(m.agent)}"
+    if m.version > 1:
+        yield f"version {m.version}, changed {when.age(m.updated_at, now)}"
+    for name in ("session", "source", "key"):
+        if getattr(m, name) is not None:
+            yield f"{name} {line(getattr(m, name))}"
+    if m.origin is not None:
+        yield f"from {line(m.origin.system)} {line(m.origin.key)}"
+    if m.superseded_by:
+        yield "superseded by " + ", ".join(m.superseded_by)
+
+
+def _headed(title: str, on: bool) -> Iterator[str]:
+    """Yield the heading of a part."""
+    yield ""
+    yield paint(title, style.STRONG, on)
+
+
+def _relations(relations: Sequence[records.Linked], screen: Screen) -> Iterator[str]:
+    """Yield each relation as seen from its memory: '->' to another, '<-' from it."""
+    kinds = style.columns_of([line(r.type) for r in relations], 20)
+    for r in relations:
+        cells = [
+            Cell("->" if r.direction == "to" else "<-", style.DIM, 2),
+            Cell(cut(line(r.type), kinds), "", kinds),
+            Cell(r.uid, style.UID, 10),
+        ]
+        note = f" ({line(r.note)})" if r.note else ""
+        left = screen.width - len(_INDENT) - sum(c.columns + len(GAP) for c in cells)
+        cells.append(Cell(cut(line(r.first_line) + note, max(left, _NARROWEST))))
+        yield _INDENT + laid_out(cells, screen.colour)
+
+
+def _pulse(answer: records.Pulse, screen: Screen) -> Iterator[str]:
+    """Yield where work stands: the checkpoint in full, then what is open, then what is new."""
+    on = screen.colour
+    parts: list[list[str]] = []
+    if answer.latest_checkpoint is not None:
+        m, related = answer.latest_checkpoint
+        place = line(m.domain or NO_DOMAIN)
+        head = [Cell("Checkpoint", style.STRONG), Cell(m.uid, style.UID), Cell(place, style.DOMAIN)]
+        head.append(Cell(when.age(m.created_at, when.now()), style.DIM))
+        text = [_INDENT + part for part in safe(m.content).rstrip("\n").split("\n")]
+        parts.append([laid_out(head, on), *text, *_relations(related, screen)])
+    for title, digests in (
+        ("Open hand-offs", answer.handoffs),
+        ("Anti-patterns", answer.anti_patterns),
+        ("Recent notes", answer.recent_notes),
+    ):
+        if digests:
+            parts.append([paint(title, style.STRONG, on), *table(digests, screen)])
+    left = answer.omitted
+    if any(left[:3]):
+        said = [
+            f"{count} {name}"
+            for count, name in (
+                (left.handoffs, "hand-offs"),
+                (left.anti_patterns, "anti-patterns"),
+                (left.recent_notes, "notes"),
+            )
+            if count
+        ]
+        pointer = f"Left out: {', '.join(said)}. See '{line(left.hint)}'."
+        parts.append([paint(pointer, style.DIM, on)])
+    for number, part in enumerate(parts):
+        if number:
+            yield ""
+        yield from part
+
+
+def _domains(answer: records.Domains, screen: Screen) -> Iterator[str]:
+    """Yield a table; the domains stand last, because only they may be wide."""
+    if not answer.domains:
+        return
+    from tabulate import tabulate
+
+    now = when.now()
+    found = [
+        (
+            d.memories,
+            d.current,
+            when.age(d.latest_at, now),
+            paint(line(d.domain or NO_DOMAIN), style.DOMAIN, screen.colour),
+        )
+        for d in answer.domains
+    ]
+    heads = ("memories", "current", "latest", "domain")
+    yield from tabulate(found, heads, tablefmt="plain", disable_numparse=[2, 3]).split("\n")
+
+
+def _duplicates(answer: records.Duplicates, screen: Screen) -> Iterator[str]:
+    """Yield each pair on two lines, with how alike they are and by what measure."""
+    for number, p in enumerate(answer.pairs):
+        if number:
+            yield ""
+        head = [Cell(f"{p.score:.2f}", style.STRONG, 4), Cell(p.method, style.DIM, 9)]
+        used = sum(c.columns + len(GAP) for c in head) + 10 + len(GAP)
+        room = max(screen.width - used, _NARROWEST)
+        for begin, uid, text in (
+            (head, p.uid, p.first_line),
+            ([Cell("", "", 4), Cell("", "", 9)], p.other, p.other_first_line),
+        ):
+            cells = [*begin, Cell(uid, style.UID, 10), Cell(cut(line(text), room))]
+            yield laid_out(cells, screen.colour)
+        if screen.verbose:
+            yield " " * (used - 12) + paint(line(p.why), style.DIM, screen.colour)
+
+
+def _health(answer: records.Health, screen: Screen) -> Iterator[str]:
+    """Yield each finding with what to do, or that there is none."""
+    colours = {"damage": style.WARNING + ";1", "problem": style.WARNING, "advice": style.DIM}
+    for f in answer.findings:
+        yield paint(f.level, colours.get(f.level, ""), screen.colour) + f": {line(f.message)}"
+        if f.fix:
+            yield _INDENT + f"do: {line(f.fix)}"
+    if answer.ok:
+        yield paint("All is well", style.GOOD, screen.colour) + f": {', '.join(answer.checked)}."
+
+
+def _stats(answer: records.Stats, screen: Screen) -> Iterator[str]:
+    """Yield where the store is and what it holds."""
+    c, now = answer.counts, when.now()
+    size = f"{_bytes(c.bytes)}, log {_bytes(c.wal_bytes)}" if answer.exists else "not made yet"
+    dim = f", {answer.space.dim} dimensions" if answer.space else ""
+    about = [
+        ("store", line(answer.path)),
+        ("size", size),
+        ("domain at hand", line(answer.domain or NO_DOMAIN)),
+        ("model", line(answer.model) + dim),
+        ("last backup", when.age(answer.last_backup, now) if answer.last_backup else "never"),
+        ("memories", f"{c.memories}, of them {c.superseded} superseded"),
+        ("relations", str(c.relations)),
+        ("edits", str(c.edits)),
+        ("without vectors", str(c.without_vectors)),
+    ]
+    room = max(len(name) for name, _ in about)
+    for name, value in about:
+        yield laid_out([Cell(name, style.DIM, room), Cell(value)], screen.colour)
+    counted = (
+        ("type", c.by_type),
+        ("status", c.by_status),
+        ("confidence", c.by_confidence),
+        ("domain", c.by_domain),
+    )
+    if not c.memories:
+        return
+    from tabulate import tabulate
+
+    for name, counts in counted:
+        found = [(count, line(value or NO_DOMAIN)) for value, count in counts.items()]
+        yield ""
+        yield from tabulate(found, ("memories", name), tablefmt="plain").split("\n")
+
+
+def _bytes(count: int) -> str:
+    """Return a size for people."""
+    size = float(count)
+    for unit in ("bytes", "KB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def _any(value: Any, indent: str = "") -> Iterator[str]:
+    """Yield an answer that has no view of its own: names and values, nested ones indented."""
+    for name, item in value.items():
+        if name == "notes":
+            continue
+        label = f"{indent}{line(str(name))}"
+        if isinstance(item, dict):
+            yield f"{label}:"
+            yield from _any(item, indent + _INDENT)
+        elif isinstance(item, list) and any(isinstance(part, dict) for part in item):
+            yield f"{label}:"
+            for part in item:
+                yield from _any(part, indent + _INDENT)
+                yield ""
+        else:
+            many = ", ".join(map(str, item)) if isinstance(item, list) else item
+            yield f"{label}: {NO_DOMAIN if many is None else line(str(many))}"
+
+
+_VIEWS: dict[type, Callable[[Any, Screen], Iterable[str]]] = {
+    records.Written: lambda a, s: table([a.memory], s),
+    records.Changed: lambda a, s: table(a.memories, s),
+    records.Connected: lambda a, s: [
+        laid_out(
+            [
+                Cell(a.relation.from_uid, style.UID),
+                Cell(line(a.relation.type)),
+                Cell(a.relation.to_uid, style.UID),
+                Cell(line(a.relation.note), style.DIM),
+            ],
+            s.colour,
+        )
+    ],
+    records.Purged: lambda a, s: [
+        f"{paint(a.uid, style.UID, s.colour)}  "
+        + ("erased for good" if a.erased else "removed; its bytes leave the disk later")
+    ],
+    records.Listed: lambda a, s: table(a.memories, s),
+    records.Found: _found,
+    records.Shown: _shown,
+    records.Pulse: _pulse,
+    records.Related: lambda a, s: _relations(a.relations, s),
+    records.Domains: _domains,
+    records.Duplicates: _duplicates,
+    records.Health: _health,
+    records.Stats: _stats,
+    records.BackedUp: lambda a, _s: [
+        f"{a.memories} memories in {line(a.path)}",
+        f"SHA-256 {a.sha256}",
+    ],
+}
