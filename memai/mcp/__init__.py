@@ -23,12 +23,19 @@ class Profile(NamedTuple):
     allow_purge: bool = False
 
 
-def serve(settings: Settings, profile: Profile | None = None) -> int:
+def serve(
+    settings: Settings,
+    *,
+    tools: Literal["daily", "all"] = "daily",
+    prefix: str = "",
+    read_only: bool = False,
+    allow_purge: bool = False,
+) -> int:
     """Serve one client over standard input and output until it leaves; return the exit code.
 
-    From here on standard output carries the protocol and nothing else. The process ends here and
-    not in the caller where a call is still running after the grace period.
+    From here on standard output carries the protocol and nothing else. The process ends in here:
+    a call that is still running after the grace period must not hold it.
     """
     from memai.mcp import stdio
 
-    return stdio.run(settings, profile or Profile())
+    return stdio.run(settings, Profile(tools, prefix, read_only, allow_purge))

@@ -55,6 +55,32 @@ class Calls:
 
         return schemas.tools(self.profile)
 
+    def resource(self, uri: str, caller: Caller) -> dict[str, Any]:
+        """Read a resource; raises MemaiError."""
+        from memai.mcp import resources
+
+        return resources.read(self.store(caller), uri)
+
+    def prompt(
+        self, name: str, arguments: Mapping[str, str] | None, caller: Caller
+    ) -> dict[str, Any]:
+        """Fill in a prompt; raises MemaiError."""
+        from memai.mcp import prompts
+
+        return prompts.get(self.store(caller), name, arguments)
+
+    def completion(self, argument: str, begun: str, caller: Caller) -> dict[str, Any]:
+        """Complete an argument; raises MemaiError."""
+        from memai.mcp import prompts
+
+        return prompts.complete(self.store(caller), argument, begun)
+
+    def first_line(self, uid: str, caller: Caller) -> str:
+        """Return how a memory begins, for the person who is asked; raises NoSuchMemory."""
+        from memai.operations.budget import first_line
+
+        return first_line(self.store(caller).get(uid).content)
+
     def warm(self, caller: Caller) -> None:
         """Read the model before it is needed; what goes wrong is said when it matters."""
         import contextlib

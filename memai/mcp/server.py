@@ -5,19 +5,22 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from memai.errors import MemaiError
 from memai.mcp.calls import Calls
 from memai.mcp.sdk import Sdk
 from memai.records import Caller
 
 _WORKERS = 4
 _NOT_A_NAME = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_INVALID_PARAMS = -32602
 
 
 class Backend:
     """One store for any number of connections: who calls, and the threads that do the work."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, sdk: Sdk) -> None:
         self.calls = calls
+        self.sdk = sdk
         self._threads = ThreadPoolExecutor(_WORKERS, thread_name_prefix="memai")
         self._session = "mcp-" + os.urandom(5).hex()
 
@@ -26,6 +29,14 @@ class Backend:
         import asyncio
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+
+    async def ask(self, function: Any, *arguments: Any, **data: str) -> Any:
+        """Run a function for a request whose faults are errors of the protocol."""
+        try:
+            return await self.do(function, *arguments)
+        except MemaiError as error:
+            found = {**data, "code": error.code}
+            raise self.sdk.error(_INVALID_PARAMS, error.message, found) from None
 
     def warm(self) -> None:
         """Read the model in the background."""
@@ -51,13 +62,53 @@ def name_of(text: str | None) -> str | None:
 
 def build(sdk: Sdk, backend: Backend) -> Any:
     """Return the SDK's server with our answers."""
+    calls = backend.calls
 
     async def list_tools(_context: Any, _parameters: Any) -> dict[str, Any]:
-        return {"tools": await backend.do(backend.calls.tools)}
+        return {"tools": await backend.do(calls.tools)}
 
     async def call_tool(context: Any, parameters: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = await backend.do(
-            backend.calls.tool, parameters.name, parameters.arguments, backend.caller(context)
+        from memai.mcp import asking
+
+        name, arguments = parameters.name, parameters.arguments
+        caller = backend.caller(context)
+        if asking.wanted(calls.profile, name, arguments, context):
+            return await asking.purge(backend, context, parameters, caller)
+        answer: dict[str, Any] = await backend.do(calls.tool, name, arguments, caller)
+        return answer
+
+    async def list_resources(_context: Any, _parameters: Any) -> dict[str, Any]:
+        from memai.mcp.resources import RESOURCES
+
+        return {"resources": RESOURCES}
+
+    async def list_templates(_context: Any, _parameters: Any) -> dict[str, Any]:
+        from memai.mcp.resources import TEMPLATES
+
+        return {"resourceTemplates": TEMPLATES}
+
+    async def read_resource(context: Any, parameters: Any) -> dict[str, Any]:
+        uri = str(parameters.uri)
+        answer: dict[str, Any] = await backend.ask(
+            calls.resource, uri, backend.caller(context), uri=uri
+        )
+        return answer
+
+    async def list_prompts(_context: Any, _parameters: Any) -> dict[str, Any]:
+        from memai.mcp.prompts import PROMPTS
+
+        return {"prompts": PROMPTS}
+
+    async def get_prompt(context: Any, parameters: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = await backend.ask(
+            calls.prompt, parameters.name, parameters.arguments, backend.caller(context)
+        )
+        return answer
+
+    async def complete(context: Any, parameters: Any) -> dict[str, Any]:
+        begun = parameters.argument
+        answer: dict[str, Any] = await backend.ask(
+            calls.completion, begun.name, begun.value, backend.caller(context)
         )
         return answer
 
@@ -67,6 +118,12 @@ def build(sdk: Sdk, backend: Backend) -> Any:
         instructions=_instructions(),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+        on_completion=complete,
     )
     server.middleware.clear()  # nothing is reported anywhere
     return server

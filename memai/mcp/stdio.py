@@ -42,7 +42,7 @@ def run(settings: Settings, profile: Profile) -> NoReturn:
     from memai.mcp.calls import Calls
     from memai.mcp.server import Backend, build
 
-    backend = Backend(Calls(settings, profile))
+    backend = Backend(Calls(settings, profile), loaded)
     server = build(loaded, backend)
     code = 1
     try:
