@@ -152,12 +152,10 @@ def pulse(
     budget = max_bytes - size(answer) - _RESERVE
     notes: list[str] = []
     if found:
-        checkpoint = LatestCheckpoint(found[0], linked(store, found[0].uid))
-        if size(checkpoint) > budget:
-            spare = size(checkpoint) - len(found[0].content.encode())
-            kept = _cut_bytes(found[0].content, max(budget - spare, 40))
-            checkpoint = LatestCheckpoint(found[0]._replace(content=kept), ())
-            notes.append(f"The checkpoint was cut; read it with 'memai show {found[0].uid}'.")
+        whole = LatestCheckpoint(found[0], linked(store, found[0].uid))
+        checkpoint = _cut(whole, budget)
+        if checkpoint != whole:
+            notes.append(f"The checkpoint did not fit: see 'memai show {found[0].uid}'.")
         budget -= size(checkpoint)
         answer = answer._replace(latest_checkpoint=checkpoint)
     kept_digests: dict[str, list[Digest]] = {}
@@ -187,8 +185,9 @@ def pulse(
     )
 
 
-# Bytes kept free for the remarks of a pulse.
+# Bytes kept free for the remarks of a pulse, and the fewest bytes of a checkpoint that help.
 _RESERVE = 160
+_WORTH_SHOWING = 80
 
 
 def linked(store: Store, uid: str) -> tuple[Linked, ...]:
@@ -252,11 +251,28 @@ def _digest(memory: Memory) -> Digest:
     )
 
 
-def _cut_bytes(content: str, most: int) -> str:
-    """Return a text cut to so many bytes at a character, with a sign that it was cut."""
-    return content.encode()[:most].decode(errors="ignore").rstrip() + "…"
+def _cut(checkpoint: LatestCheckpoint, most: int) -> LatestCheckpoint | None:
+    """Return a checkpoint that takes at most so many bytes, None where too little would be left."""
+    if size(checkpoint) <= most:
+        return checkpoint
+    content = checkpoint.memory.content
+    bare = LatestCheckpoint(checkpoint.memory._replace(content="…"), ())
+    room = most - size(bare)
+    if room < _WORTH_SHOWING:
+        return None
+    fits, above = 0, room + 1  # a character takes a byte or more
+    while fits + 1 < above:
+        middle = (fits + above) // 2
+        if size(content[:middle]) <= room:
+            fits = middle
+        else:
+            above = middle
+    return LatestCheckpoint(checkpoint.memory._replace(content=content[:fits].rstrip() + "…"), ())
 
 
 def _reading_hint(scope: Where) -> str:
     """Return the command that lists what pulse leaves out."""
-    return "memai list" + (f" -d '{scope.domain}'" if scope.domain else "")
+    if scope.domain is None:
+        return "memai list"
+    quoted = scope.domain.replace("'", "'\"'\"'")
+    return f"memai list -d '{quoted}'"
