@@ -117,7 +117,11 @@ def _search(
     chosen = ranked[first : first + limit]
     memories = store.memories([id for id, _ in chosen])
     by_route = {name: {s.id: s for s in found} for name, found in routes.items()}
-    hits = [_hit(memories[id], score, id, by_route, wanted) for id, score in chosen]
+    hits = [
+        _hit(memories[id], score, id, by_route, wanted)
+        for id, score in chosen
+        if id in memories  # another process may have purged it meanwhile
+    ]
     kept = fitting(hits, max_bytes)
     if not hits:
         notes += scope_notes(store, where)
