@@ -38,6 +38,13 @@ class TooLarge(UsageError):
     code = "too-large"
 
 
+class Unreadable(UsageError):
+    """Nothing was imported: {place} of {source} cannot be read: {reason}. Mend it, or say
+    --keep-going to import the rest."""
+
+    code = "unreadable-input"
+
+
 class NoSuchMemory(MemaiError):
     """No such memory: no uid begins with '{uid}'. See 'memai list' for the uids there are."""
 

@@ -339,12 +339,61 @@ class Health(NamedTuple):
         return not self.ok
 
 
+class Backup(NamedTuple):
+    """A copy of a store on disk and what is known of it.
+
+    `verified_at` is when every byte of it was last read and found good; `memories`, `schema` and
+    `sha256` come from the manifest beside it.
+    """
+
+    path: str
+    created_at: str
+    verified_at: str | None
+    bytes: int
+    memories: int | None
+    schema: int | None
+    sha256: str | None
+    state: Literal["verified", "unverified", "altered", "damaged"]
+    reason: str | None = None
+
+
 class BackedUp(NamedTuple):
-    """What backup answers."""
+    """What backup answers; `removed` are the older backups that it replaced."""
 
     path: str
     sha256: str
     memories: int
+    removed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Backups(NamedTuple):
+    """What backups answers, newest first."""
+
+    backups: tuple[Backup, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether the exit code says so."""
+        return any(backup.state in ("altered", "damaged") for backup in self.backups)
+
+
+class Recovered(NamedTuple):
+    """What recover answers: counts of memories, and where the store as it was is kept.
+
+    `back` are in the backup only, `gone` in the store only, `changed` differ; `buried` are in the
+    backup but were purged since, and stay purged.
+    """
+
+    path: str
+    backup: str
+    safety: str | None
+    memories: int
+    back: int
+    gone: int
+    changed: int
+    buried: int
     notes: tuple[str, ...] = ()
 
 
@@ -394,6 +443,40 @@ class Exported(NamedTuple):
     memory: Memory
     history: tuple[Edit, ...]
     relations: tuple[Relation, ...]
+
+
+class Change(NamedTuple):
+    """What an import or sync does with one memory, and where it was read."""
+
+    uid: str
+    what: Literal["new", "changed", "conflict"]
+    place: str
+    first_line: str
+    why: str | None = None
+
+
+class Fault(NamedTuple):
+    """Something that could not be read or kept, and where it stands."""
+
+    place: str
+    reason: str
+
+
+class Imported(NamedTuple):
+    """What import and sync answer; `changes` is listed by a dry run."""
+
+    new: int
+    changed: int
+    same: int
+    conflicts: tuple[Change, ...]
+    errors: tuple[Fault, ...]
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether the exit code says so."""
+        return bool(self.conflicts or self.errors)
 
 
 def to_json(value: Any) -> Any:

@@ -39,7 +39,7 @@ class State(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """The outcome: `changed` if ours is not what it was, `diverged` if both sides had news."""
+    """The outcome: `changed` if ours is not what it was, `diverged` if both went apart."""
 
     memory: Memory
     history: tuple[Edit, ...]
@@ -71,7 +71,8 @@ def merge(
     chain = [state for _, state in sorted({**here, **there}.items())]
     base = min(ours, theirs, key=lambda memory: (memory.created_at, memory.agent))
     memory, history = _rebuilt(base, chain)
-    return Merged(memory, history, changed=True, diverged=True)
+    apart = any(getattr(ours, name) != getattr(theirs, name) for name in CHANGEABLE)
+    return Merged(memory, history, changed=True, diverged=apart)
 
 
 def _rebuilt(base: Memory, chain: list[State]) -> tuple[Memory, tuple[Edit, ...]]:

@@ -59,6 +59,9 @@ class Store(Protocol):
     def get(self, uid: str) -> Memory:
         """Return the memory with this whole uid; raises NoSuchMemory."""
 
+    def find(self, uid: str) -> Memory | None:
+        """Return the memory with this whole uid, or None."""
+
     def memories(self, ids: Sequence[int]) -> dict[int, Memory]:
         """Return the memories with these engine ids."""
 
@@ -95,18 +98,18 @@ class Store(Protocol):
     def erase_traces(self) -> bool:
         """Make removed bytes leave the disk; false while a reader still holds them."""
 
-    def buried(self, uid: str) -> bool:
-        """Whether a memory with this uid was purged here."""
+    def buried(self, uid: str, origin: Origin | None = None) -> bool:
+        """Whether a memory with this uid, or from this origin, was purged here."""
 
     def history(self, uid: str) -> list[Edit]:
         """Return the edits of a memory, oldest first."""
 
     # --- relations ----------------------------------------------------------------------------
 
-    def relate(self, relation: Relation) -> bool:
+    def relate(self, relation: Relation, *, replace: bool = False) -> bool:
         """Keep a relation; false if it is there already (it then stays as it is).
 
-        One with `removed_at` takes the place of the relation that was there.
+        With `replace` it takes the place of what is known of this relation, also a removal.
         """
 
     def unrelate(self, from_uid: str, type: str, to_uid: str, at: str) -> Relation | None:
