@@ -64,7 +64,7 @@ class HashedWords:
         return text.fold(value.encode(errors="ignore").decode()).split()
 
 
-MODEL: Embedder = HashedWords()
+MODEL = HashedWords()
 SPACE = Space(MODEL.name, MODEL.sha256, MODEL.dim, "whole texts")
 
 
