@@ -246,6 +246,7 @@ class Digest(NamedTuple):
     domain: str | None
     created_at: str
     agent: str
+    source: str | None
     confidence: str
     text: str
     content_chars: int

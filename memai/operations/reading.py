@@ -245,6 +245,7 @@ def _digest(memory: Memory) -> Digest:
         memory.domain,
         memory.created_at,
         memory.agent,
+        memory.source,
         memory.confidence,
         shortened(" ".join(memory.content.split()), 280),
         len(memory.content),
