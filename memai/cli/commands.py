@@ -8,8 +8,6 @@ from memai.cli import parameters, running
 from memai.operations import OPERATIONS, Operation, operation
 from memai.signatures import read
 
-SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
-
 
 def command(name: str) -> click.Command | None:
     """Make the command with this name; an operation of two words is found below its first."""
@@ -30,7 +28,7 @@ class OperationCommand(click.Command):
             operation.name.split()[-1],
             params=parameters.of(operation, self.signature),
             short_help=self.signature.summary,
-            context_settings=SETTINGS,
+            add_help_option=False,
         )
 
     def invoke(self, ctx: click.Context) -> int:
@@ -55,7 +53,7 @@ class Family(click.Group):
             params=self.alone.params if self.alone else parameters.everywhere(),
             invoke_without_command=self.alone is not None,
             short_help=self.alone.short_help if self.alone else None,
-            context_settings=SETTINGS,
+            add_help_option=False,
         )
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002

@@ -24,8 +24,8 @@ class Known(_Type):
     def convert(
         self,
         value: Any,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
+        param: click.Parameter | None,  # noqa: ARG002
+        ctx: click.Context | None,  # noqa: ARG002
     ) -> Any:
         """Return the text unchanged: the operations check it."""
         return value
@@ -33,7 +33,7 @@ class Known(_Type):
     def shell_complete(
         self,
         ctx: click.Context,
-        param: click.Parameter,
+        param: click.Parameter,  # noqa: ARG002
         incomplete: str,
     ) -> "list[CompletionItem]":
         """Offer what is known."""

@@ -7,15 +7,12 @@ from typing import Any
 
 import click
 
-from memai import terminal
 from memai.cli import output
 from memai.errors import MemaiError
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> int:
     """Say on standard error what went wrong, as a sentence or as JSON; return the exit code."""
-    if isinstance(error, click.exceptions.Exit):
-        return error.exit_code
     if isinstance(error, BrokenPipeError):  # the reader has seen enough
         output.let_go()
         return 0
@@ -51,4 +48,4 @@ def _say(message: str, code: str, exit_code: int, arguments: Sequence[str]) -> N
         fields: dict[str, Any] = {"code": code, "message": message, "exit_code": exit_code}
         output.remark_line(output.as_json({"error": fields}))
     else:
-        output.remark(terminal.safe(message, newlines=False, tabs=False), "error")
+        output.remark(message, "error")

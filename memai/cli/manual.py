@@ -19,7 +19,7 @@ GROUPS = {
     "curate": "Curate",
     "look after": "Look after",
 }
-_EVERYWHERE = frozenset(name for name, *_ in EVERYWHERE) | {"help"}
+_EVERYWHERE = frozenset(name for name, *_ in EVERYWHERE) | {"help_"}
 
 
 def summaries() -> Iterator[tuple[str, str]]:

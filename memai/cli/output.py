@@ -4,11 +4,9 @@ Results go to standard output, remarks to standard error. On a terminal an answe
 its width; in a pipe it is tab-separated, one row a line, uncut; with --json it is one object.
 """
 
-import json
 import os
-import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, TextIO
 
 from memai.cli.parameters import Choices
@@ -16,10 +14,6 @@ from memai.errors import MemaiError
 from memai.records import to_json
 
 Form = Literal["json", "jsonl", "quiet", "rows", "screen"]
-
-# JSON may hold these raw, but terminals obey C1 and line-wise readers break at the others.
-_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_BEYOND_ASCII = re.compile("[^\x00-\x7e]")
 
 
 class AnswerLost(MemaiError):
@@ -45,8 +39,11 @@ def prepare() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def emit(answer: Any, choices: Choices) -> None:
-    """Print the answer of an operation in the form the command line asks for."""
+def emit(answer: Any, choices: Choices, *, counted: bool = False) -> None:
+    """Print the answer of an operation in the form the command line asks for.
+
+    `counted` means that the caller said how many: that there are more is then no news.
+    """
     if isinstance(answer, Iterator):  # an export: JSON Lines in every form
         for item in answer:
             write(as_json(item) + "\n")
@@ -60,14 +57,14 @@ def emit(answer: Any, choices: Choices) -> None:
     elif chosen == "screen":
         from memai.cli import views
 
-        page("\n".join(views.lines(answer, screen(choices))) + "\n", choices)
+        page("".join(line + "\n" for line in views.lines(answer, screen(choices))), choices)
     else:
         from memai.cli import rows
 
         quiet = chosen == "quiet"
         found = rows.names(answer) if quiet else rows.rows(answer, verbose=choices.verbose)
         write("".join(found))
-    for note in (*getattr(answer, "notes", ()), *_going_on(answer)):
+    for note in getattr(answer, "notes", ()) or _remarks(answer, counted=counted):
         remark(note)
 
 
@@ -119,34 +116,44 @@ def is_terminal(stream: Any) -> bool:
 
 
 def as_json(value: Any, *, indent: bool = False) -> str:
-    """Return JSON on one line (or indented), with what a line or a terminal would break escaped."""
+    """Return JSON on one line, or laid out for a terminal.
+
+    What a terminal would obey, what breaks lines and what the encoding of the stream lacks is
+    written as an escape, which means the same in JSON.
+    """
+    import json
+    import re
+
+    from memai import terminal
+
     encoded = json.dumps(
         value,
         ensure_ascii=False,
         separators=(",", ": ") if indent else (",", ":"),
         indent=2 if indent else None,
     )
-    if encoded.isascii() and "\x7f" not in encoded:
-        return encoded
-    pattern = _UNSAFE_IN_JSON
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    try:
-        encoded.encode(encoding)
-    except (UnicodeEncodeError, LookupError):
-        pattern = _BEYOND_ASCII
-    if indent:
-        from memai import terminal
 
-        return _BEYOND_ASCII.sub(
-            lambda m: m[0] if terminal.safe(m[0]) == m[0] and not pattern.match(m[0]) else _u(m[0]),
-            encoded,
-        )
-    return pattern.sub(lambda match: _u(match[0]), encoded)
+    def shown(match: re.Match[str]) -> str:
+        character = match[0]
+        if character > "\x9f" and character not in "\u2028\u2029":
+            try:
+                character.encode(encoding)
+            except UnicodeEncodeError:
+                pass
+            else:
+                if not indent or terminal.safe(character) == character:
+                    return character
+        return _escape(character)
+
+    some = "[\x7f-\x9f\u2028\u2029\ud800-\udfff]"
+    return re.sub("[^\x00-\x7e]" if indent or encoding.lower() != "utf-8" else some, shown, encoded)
 
 
-def _u(character: str) -> str:
-    r"""Return a character as \uXXXX, as two of them beyond the first plane."""
-    return json.dumps(character)[1:-1] if character != "\x7f" else "\\u007f"
+def _escape(character: str) -> str:
+    r"""Return a character as ``\uXXXX``, as two of them beyond the first plane."""
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def page(text: str, choices: Choices) -> None:
@@ -223,18 +230,28 @@ def remark_line(line: str) -> None:
         return
 
 
-def _items(answer: Any) -> Iterable[Any]:
+def _items(answer: Any) -> tuple[Any, ...]:
     """Return what --jsonl writes a line each: the one list of an answer, else the answer."""
-    lists = ("memories", "hits", "pairs", "domains", "relations", "findings")
-    for name in lists if not hasattr(answer, "memory") else ():
+    return (answer,) if (items := _list(answer)) is None else items
+
+
+def _list(answer: Any) -> tuple[Any, ...] | None:
+    """Return the list that is all of an answer, None where it is more than that."""
+    for name in ("memories", "hits", "pairs", "domains", "findings"):
         items = getattr(answer, name, None)
         if isinstance(items, tuple):
             return items
-    return (answer,)
+    return getattr(answer, "relations", None) if not hasattr(answer, "memory") else None
 
 
-def _going_on(answer: Any) -> Iterator[str]:
-    """Yield the remark that says how to read on."""
+def _remarks(answer: Any, *, counted: bool) -> Iterator[str]:
+    """Yield what a reader of rows or lines must know and does not see in them."""
+    if getattr(answer, "close", True) is False and answer.hits:
+        yield "No close match: these are the nearest."
+    elif _list(answer) == () and not hasattr(answer, "ok"):
+        yield "Nothing was found."
     following = getattr(answer, "next", None)
-    if following is not None:
-        yield f"There is more: go on with --after {following}, or ask for more with -n."
+    if following is not None and getattr(answer, "truncated", False):
+        yield f"Cut at --max-bytes; go on with --after {following}."
+    elif following is not None and not counted and not hasattr(answer, "close"):
+        yield f"There are more: go on with --after {following}, or say how many with -n."

@@ -51,19 +51,33 @@ EVERYWHERE: tuple[tuple[str, tuple[str, ...], str | tuple[str, ...] | None, str]
 
 
 def everywhere() -> list[click.Parameter]:
-    """Return the options of every command, made anew: each command owns its parameters."""
+    """Return the options of every command, made anew: each command owns its parameters.
+
+    Help is one of them, because Click's own would read translations of its text each time.
+    """
+    help_option = click.Option(
+        ["help_", "-h", "--help"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_help,
+        help="Show this help.",
+    )
     return [
-        click.Option(
-            [name, *declarations],
-            is_flag=value is None,
-            default=None,
-            metavar=value if isinstance(value, str) else None,
-            type=_everywhere_type(name, value),
-            help=help,
-            expose_value=False,
-            callback=_keep,
-        )
-        for name, declarations, value, help in EVERYWHERE
+        help_option,
+        *(
+            click.Option(
+                [name, *declarations],
+                is_flag=value is None,
+                default=None,
+                metavar=value if isinstance(value, str) else None,
+                type=_everywhere_type(name, value),
+                help=help,
+                expose_value=False,
+                callback=_keep,
+            )
+            for name, declarations, value, help in EVERYWHERE
+        ),
     ]
 
 
@@ -133,6 +147,15 @@ def _everywhere_type(name: str, value: str | tuple[str, ...] | None) -> kinds.An
     if isinstance(value, tuple):
         return click.Choice(value)
     return click.BOOL if value is None else kinds.Known("path" if name == "db" else None)
+
+
+def _help(context: click.Context, _option: click.Parameter, value: bool) -> None:
+    """Show the help of a command and leave."""
+    if value and not context.resilient_parsing:
+        from memai.cli import output
+
+        output.page(context.get_help() + "\n", context.obj)
+        context.exit()
 
 
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:

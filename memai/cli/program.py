@@ -21,8 +21,11 @@ def call(arguments: list[str]) -> int:
 
         return completion.answer(program, os.environ["_MEMAI_COMPLETE"])
     given = [decoded(argument) for argument in arguments]
-    with program.make_context("memai", given, obj=parameters.Choices()) as context:
-        code = program.invoke(context)
+    try:
+        with program.make_context("memai", given, obj=parameters.Choices()) as context:
+            code = program.invoke(context)
+    except click.exceptions.Exit as left:  # --help and --version have done their work
+        code = left.exit_code
     return int(code or 0)
 
 
@@ -60,7 +63,7 @@ class Program(click.Group):
             params=[*parameters.everywhere(), version],
             invoke_without_command=True,
             callback=_without_command,
-            context_settings={"help_option_names": ["-h", "--help"]},
+            add_help_option=False,
         )
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -117,7 +120,7 @@ def _without_command() -> None:
     if context.invoked_subcommand is None:
         from memai.cli import output
 
-        output.page(context.get_help(), context.obj)
+        output.page(context.get_help() + "\n", context.obj)
 
 
 def _version(context: click.Context, _option: click.Parameter, value: bool) -> None:

@@ -1,5 +1,6 @@
 """How a command runs: gather what it takes, ask the operation, print the answer."""
 
+import gc
 from typing import TYPE_CHECKING
 
 import click
@@ -32,12 +33,15 @@ def perform(context: click.Context, operation: Operation, signature: Signature) 
             arguments = asked.arguments(given)
             if operation.name in _CUT_AS_JSON and not choices.json:
                 arguments.setdefault("max_bytes", _WHOLE)
+            if not gc.isenabled():
+                gc.freeze()  # what is there now stays: no use in looking through it again
+                gc.enable()
             answer = asked.nothing() or operation.function(store, **arguments)
         if picking:
             from memai.cli import pick
 
             return pick.one(answer, store, choices)
-        output.emit(answer, choices)
+        output.emit(answer, choices, counted="limit" in arguments)
         return 8 if getattr(answer, "needs_person", False) else 0
     finally:
         store.close()

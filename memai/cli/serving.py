@@ -1,5 +1,6 @@
 """Commands that are no operation: the MCP server, and help."""
 
+import gc
 from typing import Any, Literal
 
 import click
@@ -68,7 +69,7 @@ class _Plain(click.Command):
         super().__init__(
             name,
             short_help=SUMMARIES[name],
-            context_settings={"help_option_names": ["-h", "--help"]},
+            add_help_option=False,
             **settings,
         )
 
@@ -84,6 +85,7 @@ def _serve(tools: Literal["daily", "all"], prefix: str, read_only: bool, allow_p
     from memai.mcp import serve  # faces do not know each other, but for this late import
     from memai.settings import resolve
 
+    gc.enable()
     choices: parameters.Choices = click.get_current_context().obj
     settings = resolve(choices.db, allow_network_fs=choices.allow_network_fs)
     return int(

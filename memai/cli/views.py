@@ -15,6 +15,7 @@ from memai.terminal import cut, safe, width
 from memai.vocabulary import NO_DOMAIN
 
 _NARROWEST = 24  # columns a text needs beside its uid; below that it gets a line of its own
+_ROOMY = 100  # columns from which on what can be spared is shown too
 _WIDEST = 120  # columns that are still read with ease
 _INDENT = "  "
 
@@ -35,6 +36,8 @@ def table(items: Sequence[Any], screen: Screen) -> Iterator[str]:
     kinds = [getattr(item, "type", "") for item in items]
     domains = [line(item.domain or NO_DOMAIN) for item in items]
     ages = [when.age(item.created_at, now) for item in items]
+    if screen.width < _ROOMY:
+        ages = [age.removesuffix(" ago") for age in ages]
     kind_room = style.columns_of(kinds, 12)
     domain_room = style.columns_of(domains, max(screen.width // 6, 8))
     age_room = style.columns_of(ages, 12)
@@ -47,16 +50,21 @@ def table(items: Sequence[Any], screen: Screen) -> Iterator[str]:
         left = screen.width - sum(c.columns + len(GAP) for c in cells)
         text: str = getattr(item, "content", "") or getattr(item, "text", "")
         if left >= _NARROWEST:
-            cells += _text(item, text, left)
+            cells += _text(item, text, left, screen)
             yield laid_out(cells, screen.colour)
         else:
             yield laid_out(cells, screen.colour)
-            yield _INDENT + laid_out(_text(item, text, screen.width - 2), screen.colour)
+            yield _INDENT + laid_out(_text(item, text, screen.width - 2, screen), screen.colour)
+        if screen.verbose and isinstance(item, records.Memory):
+            said = cut(GAP.join(_about(item, now)), screen.width - len(_INDENT))
+            yield _INDENT + paint(said, style.DIM, screen.colour)
 
 
-def _text(item: Any, text: str, room: int) -> list[Cell]:
+def _text(item: Any, text: str, room: int, screen: Screen) -> list[Cell]:
     """Return what a reader must know of a memory, its first line, and its tags if they fit."""
     remarks = _standing(item)
+    if screen.width < _ROOMY:
+        remarks = [said for said in remarks if said[0] != "confirmed"]
     said = " ".join(f"[{remark}]" for remark, _ in remarks)
     left = room - (width(said) + 1 if said else 0)
     first = cut(line(text), left)
