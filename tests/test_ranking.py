@@ -1,0 +1,174 @@
+"""The order of hits: what must hold for any scores, and what each adjustment is for."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memai import ranking
+from memai.ranking import Neighbours, Ranked
+
+ids = st.integers(1, 30)
+scores = st.dictionaries(ids, st.floats(-50, 50, allow_nan=False), max_size=20)
+routes = st.dictionaries(st.sampled_from(sorted(ranking.WEIGHTS)), scores)
+tokens = st.integers(0, 12)
+texts = st.lists(tokens, max_size=150)
+weights = st.dictionaries(tokens, st.floats(0.01, 5), min_size=1, max_size=5)
+cosines = st.dictionaries(tokens, st.dictionaries(tokens, st.floats(0, 1)))
+
+
+@given(routes)
+def test_fusion_orders_every_candidate_once(routes):
+    """Every candidate of any route is there once, best first, ties by id, from 0 to 1."""
+    ranked = ranking.fuse(routes)
+    assert {one.id for one in ranked} == set().union(*routes.values())
+    assert len({one.id for one in ranked}) == len(ranked)
+    assert ranked == sorted(ranked, key=lambda one: (-one.score, one.id))
+    assert all(-1e-9 <= one.score <= 1 + 1e-9 for one in ranked)
+
+
+@given(routes)
+def test_parts_add_up(routes):
+    """What the routes gave to a memory adds up to its score."""
+    for one in ranking.fuse(routes):
+        assert abs(sum(one.parts.values()) - one.score) < 1e-9
+
+
+@given(routes)
+def test_fusion_does_not_depend_on_the_order_of_routes(routes):
+    """The same candidates come out whatever order the routes answered in."""
+    turned = dict(reversed(routes.items()))
+    assert ranking.fuse(routes) == ranking.fuse(turned)
+
+
+@given(scores)
+def test_one_route_alone_keeps_its_order(scores):
+    """With the other routes missing, a route's own order is the answer."""
+    ranked = [one.id for one in ranking.fuse({"words": scores, "meaning": {}})]
+    values = [scores[id] for id in ranked]
+    assert all(a >= b or abs(a - b) < 1e-6 for a, b in pairwise(values))
+
+
+@given(scores)
+def test_scale_reaches_from_0_to_1(scores):
+    """Scaled scores lie between 0 and 1, and the highest is 1."""
+    scaled = ranking.scale(scores)
+    assert scaled.keys() == scores.keys()
+    assert all(0 <= value <= 1 for value in scaled.values())
+    assert not scaled or max(scaled.values()) == 1
+
+
+def test_a_lift_is_added_and_shown():
+    """An exact hit passes a near-equal one, and its parts say why."""
+    first = ranking.fuse({"words": {1: 2.0, 2: 1.99, 3: 1.0}}, {2: 0.1})[0]
+    assert first.id == 2
+    assert first.parts["exact"] == 0.1
+
+
+@given(weights, cosines, st.dictionaries(ids, texts, max_size=6))
+def test_late_interaction_is_a_share(weights, near, memories):
+    """Late interaction scores every memory from 0 to 1."""
+    found = ranking.late_interaction(weights, near, memories)
+    assert found.keys() == memories.keys()
+    assert all(0 <= score <= 1 + 1e-9 for score in found.values())
+
+
+@given(weights, cosines, texts)
+def test_late_interaction_is_the_best_window(weights, near, tokens):
+    """It equals the plain definition: the best of all windows of two blocks of 32 tokens."""
+    blocks = [tokens[start : start + 32] for start in range(0, len(tokens), 32)] or [[]]
+    windows = [a + b for a, b in pairwise(blocks)] or blocks
+
+    def best(token, window):
+        return max((c for t in window if (c := near.get(token, {}).get(t, 0)) >= 0.25), default=0)
+
+    expected = max(
+        sum(weight * best(token, window) for token, weight in weights.items()) for window in windows
+    ) / sum(weights.values())
+    found = ranking.late_interaction(weights, near, {1: tokens})[1]
+    assert abs(found - expected) < 1e-9
+
+
+@given(weights, cosines, texts, texts)
+def test_neighbours_only_add(weights, near, own, other):
+    """A neighbour never takes away, and gives at most 0.8 of what it says itself."""
+    memories = {1: own, 2: other}
+    alone = ranking.late_interaction(weights, near, memories)
+    beside = ranking.late_interaction(weights, near, memories, {1: Neighbours(before=[2])})
+    assert beside.keys() == {1}
+    assert alone[1] - 1e-9 <= beside[1] <= alone[1] + 0.8 + 1e-9
+
+
+def test_an_answer_is_found_through_its_question():
+    """A turn that answers the turn before it beats the same words after something else."""
+    weights, near = {1: 1.0, 2: 1.0}, {1: {1: 1.0}, 2: {2: 1.0}}
+    memories = {10: [1], 11: [2], 12: [9], 13: [2]}
+    beside = {11: Neighbours(before=[10]), 13: Neighbours(before=[12])}
+    found = ranking.late_interaction(weights, near, memories, beside)
+    assert found[11] > found[13]
+
+
+def test_rare_tokens_weigh_more():
+    """A token that few candidates hold counts more than one that most of them hold."""
+    found = ranking.token_weights({1: 1.0, 2: 1.0}, [{1}, {1}, {1, 2}, {1}])
+    assert found[2] > found[1] > 0
+
+
+def test_head():
+    """The head is a title, heading or speaker; a text without one has none."""
+    assert ranking.head("Ann (8 May): I went home") == "Ann (8 May)"
+    assert ranking.head("# Release\nTag it first") == "# Release"
+    assert ranking.head("no head here") == ""
+    assert ranking.head("x" * 200 + ": y") == ""
+
+
+ranked_lists = st.lists(st.floats(0, 1), min_size=1, max_size=10).map(
+    lambda values: [Ranked(i, v, {}) for i, v in enumerate(sorted(values, reverse=True), 1)]
+)
+
+
+@given(ranked_lists, st.randoms(use_true_random=False))
+def test_preference_for_newer_is_bounded(ranked, random):
+    """No memory gains 0.1 or more by being newer, none loses, and the gain is shown."""
+    times = {one.id: f"2026-01-{random.randint(1, 28):02}" for one in ranked}
+    alike = {(a.id, b.id): random.random() for a in ranked for b in ranked if a.id < b.id}
+    before = {one.id: one.score for one in ranked}
+    found = ranking.prefer_newer(ranked, times, alike)
+    assert {one.id for one in found} == before.keys()
+    for one in found:
+        gain = one.score - before[one.id]
+        assert 0 <= gain <= 0.1 + 1e-5
+        assert abs(one.parts.get("newer", 0.0) - gain) < 1e-9
+
+
+def test_the_newer_of_two_versions_comes_first():
+    """A newer memory passes an alike older one just above, but not a different one."""
+    ranked = [Ranked(1, 0.9, {}), Ranked(2, 0.85, {})]
+    times = {1: "2026-01-01", 2: "2026-02-01"}
+    assert [one.id for one in ranking.prefer_newer(ranked, times, {(1, 2): 0.8})] == [2, 1]
+    assert ranking.prefer_newer(ranked, times, {}) == ranked
+
+
+def test_closeness():
+    """A hit that stands out and covers the question is close; nothing found is not."""
+    clear = [Ranked(1, 1.0, {}), *(Ranked(i, 0.3, {}) for i in range(2, 30))]
+    flat = [Ranked(i, 0.5, {}) for i in range(1, 30)]
+    assert ranking.closeness(clear, 0.9) >= 0
+    assert ranking.closeness(flat, 0.3) < 0
+    assert ranking.closeness([], 0.0) < 0
+    assert ranking.closeness([Ranked(1, 1.0, {})], 1.0) >= 0
+
+
+@given(st.dictionaries(st.text(max_size=3), st.lists(ids, unique=True)))
+def test_reciprocal_rank_fusion_keeps_every_id(rankings):
+    """Every id of any ranking comes out once, best first."""
+    merged = ranking.reciprocal_rank_fusion(rankings)
+    assert {id for id, _ in merged} == set().union(*map(set, rankings.values()))
+    assert merged == sorted(merged, key=lambda item: (-item[1], item[0]))
+
+
+def test_match_source():
+    """Words, meaning or both, named as the answer names them."""
+    assert ranking.match_source(["words"]) == "fts"
+    assert ranking.match_source(["meaning", "late"]) == "vec"
+    assert ranking.match_source(["words", "meaning"]) == "both"
