@@ -1,6 +1,7 @@
 """How memories are changed: all in one transaction, each change with the edit that remembers it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from memai import text, when
 from memai.embedding import Embedder, NoModel
@@ -8,6 +9,8 @@ from memai.errors import VersionConflict
 from memai.operations import checking, embedding_policy
 from memai.records import Edit, Embedded, Memory
 from memai.store import Store
+
+DRY = "A dry run: nothing was changed."  # the remark of a dry run
 
 
 def change(
@@ -18,11 +21,13 @@ def change(
     *,
     version: int | None = None,
     meanwhile: Callable[[Memory], list[str]] | None = None,
+    dry_run: bool = False,
 ) -> tuple[list[Memory], list[str]]:
     """Change memories, all of them or none; return them as they are now, and remarks.
 
     `changed` is a pure function from what a memory is to what it shall be; `meanwhile` does what
-    else belongs in the transaction. Raises VersionConflict where `version` is not the memory's.
+    else belongs in the transaction. A dry run does it all and takes it back. Raises
+    VersionConflict where `version` is not the memory's.
     """
     wanted = checking.uids(store, uids)
 
@@ -30,7 +35,7 @@ def change(
         foreseen = _foresee(store, model, wanted, changed)
         done: list[Memory] = []
         notes: list[str] = []
-        with store.writing():
+        with writing(store, dry_run=dry_run):
             for uid in wanted:
                 before = store.get(uid)
                 if version is not None and before.version != version:
@@ -46,9 +51,22 @@ def change(
                     notes.append(f"{uid} was already so.")
                 notes += told
                 done.append(store.get(uid))
-        return done, notes
+        return done, [*notes, *([DRY] if dry_run else [])]
 
     return embedding_policy.write(store, act)
+
+
+class _Rehearsed(Exception):
+    """A transaction that was only to be tried has come to its end."""
+
+
+@contextmanager
+def writing(store: Store, *, dry_run: bool) -> Iterator[None]:
+    """Hold the one transaction of a write; that of a dry run is rolled back at its end."""
+    with suppress(_Rehearsed), store.writing():
+        yield
+        if dry_run:
+            raise _Rehearsed
 
 
 def _foresee(

@@ -5,7 +5,7 @@ from typing import Any
 from memai import when
 from memai.errors import ConfirmationNeeded, NoSuchRelation, UsageError
 from memai.operations import checking
-from memai.operations.changing import change, merge_tags
+from memai.operations.changing import DRY, change, merge_tags, writing
 from memai.records import Changed, Connected, Memory, Purged, Relation, Written
 from memai.store import Store
 from memai.vocabulary import (
@@ -16,6 +16,7 @@ from memai.vocabulary import (
     Confirm,
     Content,
     Domain,
+    DryRun,
     IfVersion,
     Other,
     Reason,
@@ -135,6 +136,7 @@ def forget(
     *,
     reason: Reason | None = None,
     superseded_by: SupersededBy | None = None,
+    dry_run: DryRun = False,
 ) -> Changed:
     """Archive memories that are no longer true or needed; restore brings them back.
 
@@ -146,12 +148,14 @@ def forget(
         notes: list[str] = []
         newer = store.resolve(superseded_by)
         whole = checking.uids(store, uids)
-        with store.writing():
+        with writing(store, dry_run=dry_run):
             for uid in whole:
                 notes += _relate(store, newer, SUPERSEDES, uid, why)[2]
             memories = tuple(store.get(uid) for uid in whole)
-        return Changed(whole, memories, tuple(notes))
-    done, remarks = change(store, uids, lambda m: m._replace(status="archived"), why)
+        return Changed(whole, memories, (*notes, *([DRY] if dry_run else [])))
+    done, remarks = change(
+        store, uids, lambda m: m._replace(status="archived"), why, dry_run=dry_run
+    )
     for memory in done:
         hidden = [
             r.to_uid
@@ -166,7 +170,9 @@ def forget(
     return Changed(tuple(m.uid for m in done), tuple(done), tuple(remarks))
 
 
-def restore(store: Store, uids: Uids, *, reason: Reason | None = None) -> Changed:
+def restore(
+    store: Store, uids: Uids, *, reason: Reason | None = None, dry_run: DryRun = False
+) -> Changed:
     """Make memories current again: no longer archived, no longer superseded."""
     why = checking.reason(reason)
 
@@ -181,6 +187,7 @@ def restore(store: Store, uids: Uids, *, reason: Reason | None = None) -> Change
         lambda m: m._replace(status="active"),
         why,
         meanwhile=uncover,
+        dry_run=dry_run,
     )
     return Changed(tuple(m.uid for m in done), tuple(done), tuple(notes))
 
