@@ -19,7 +19,7 @@ from click.shell_completion import (
 
 from memai import terminal
 from memai.cli.parameters import Choices
-from memai.operations import OPERATIONS, operation
+from memai.operations import operation
 from memai.records import Memory, Where
 from memai.settings import resolve
 from memai.store import Store, open_store
@@ -67,6 +67,8 @@ def offered(what: str | None, context: click.Context, incomplete: str) -> list[C
     try:
         if what == "relation":
             return [CompletionItem(word) for word in RELATIONS if word.startswith(incomplete)]
+        if what == "command":
+            return commands(incomplete) + _topics(incomplete)
         find = {"uid": _uids, "domain": _domains, "tag": _tags}.get(what or "")
         return list(find(context, incomplete))[:MOST] if find is not None else []
     except Exception:  # noqa: BLE001 - a Tab must never print an error
@@ -120,6 +122,12 @@ def _tags(context: click.Context, incomplete: str) -> Iterator[CompletionItem[st
             yield CompletionItem(before + comma + tag, help=f"{times} times")
 
 
-def operation_names(incomplete: str) -> list[CompletionItem[str]]:
-    """Offer the names of operations, for help."""
-    return [CompletionItem(op.name) for op in OPERATIONS if op.name.startswith(incomplete)]
+def _topics(incomplete: str) -> list[CompletionItem[str]]:
+    """Offer what help explains beside the commands."""
+    from memai.cli import manual
+
+    return [
+        CompletionItem(name, help=title)
+        for name, (title, _) in manual.TOPICS.items()
+        if name.startswith(incomplete)
+    ]

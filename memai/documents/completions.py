@@ -1,0 +1,30 @@
+"""The completion files of bash, zsh and fish: what Click writes for a program named memai."""
+
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
+
+from memai.documents.tree import program
+
+FILES: dict[str, type[ShellComplete]] = {
+    "memai.bash": BashComplete,
+    "_memai": ZshComplete,
+    "memai.fish": FishComplete,
+}
+
+
+def completions() -> dict[str, str]:
+    """Return the text of each completion file by its name."""
+    made = {}
+    for name, kind in FILES.items():
+        shell = kind(program(), {}, "memai", "_MEMAI_COMPLETE")
+        # Not shell.source(): for bash that starts one to look at its version.
+        made[name] = _corrected(kind.source_template % shell.source_vars())
+    return made
+
+
+def _corrected(source: str) -> str:
+    """Return what Click writes without two of its faults."""
+    # In fish, what follows a comma in a value or its description was dropped.
+    source = source.replace('string split ","', 'string split --max 1 ","')
+    # In zsh, a file found on fpath is read for the first Tab only; for the second one it is a
+    # function, which registered itself again instead of answering.
+    return source.replace("== loadautofunc ]]", "== (loadautofunc|shfunc) ]]")
