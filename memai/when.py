@@ -23,12 +23,12 @@ ACCEPTED = (
     "'3 days ago'"
 )
 
-_ISO = re.compile(
+# Compiled on first use: the store needs this room on every command, and these on few.
+_ISO = (
     r"(\d{4})-(\d\d)-(\d\d)"
-    r"(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,6})\d*)?)?(?: ?(Z|[+-]\d\d(?::?\d\d)?))?)?",
-    re.ASCII | re.IGNORECASE,
+    r"(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,6})\d*)?)?(?: ?(Z|[+-]\d\d(?::?\d\d)?))?)?"
 )
-_AGO = re.compile(r"(\d+) ?([a-z]+?)s?(?: ago)?", re.ASCII)
+_AGO = r"(\d+) ?([a-z]+?)s?(?: ago)?"
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 _MINUTE = 60 * 1_000_000
@@ -139,7 +139,7 @@ def _instants(text: str, parameter: str) -> tuple[str, str]:
 def _iso(words: str) -> "tuple[datetime, datetime] | None":
     from datetime import UTC, datetime, timedelta
 
-    match = _ISO.fullmatch(words)
+    match = re.fullmatch(_ISO, words, re.ASCII | re.IGNORECASE)
     if not match:
         return None
     year, month, day, hour, minute, second, fraction, zone = match.groups()
@@ -191,7 +191,7 @@ def _named(words: str) -> "tuple[datetime, datetime] | None":
 def _ago(words: str) -> "tuple[datetime, datetime] | None":
     from datetime import timedelta
 
-    match = _AGO.fullmatch(words)
+    match = re.fullmatch(_AGO, words, re.ASCII)
     if not match or match[2] not in _EXACT | _CALENDAR:
         return None
     if len(match[1]) > 12:  # int() of thousands of digits is slow and refused

@@ -255,6 +255,7 @@ def test_urls_without_a_password(text: str) -> None:
         ("export FOO_API_KEY={}", "api-key"),
         ("the API key {} works", "api-key"),
         ("https://example.com/?api_key={}&page=2", "api-key"),
+        ("生产环境的api key：{}。", "api-key"),
         ("aws_secret_access_key = {}", "secret-key"),
         ("SECRET_KEY={}", "secret-key"),
         ("AccountKey={};EndpointSuffix=example.net", "secret-key"),
@@ -301,6 +302,12 @@ def test_the_whole_value_is_masked(pieces: tuple[str, ...]) -> None:
     secret = "".join(pieces)
     text = f"password={secret} and more"
     assert redact(text, find(text)) == "password=[redacted:password] and more"
+
+
+def test_a_hexadecimal_api_key_without_a_sign() -> None:
+    """Hexadecimal of 32 digits right after 'API key' is one; after 'token' it is a hash."""
+    assert kinds(f"the API key {noise(32, HEX)} expired") == ["api-key"]
+    assert not find(f"the token {noise(32, HEX)} expired")
 
 
 def test_a_quoted_value_with_spaces() -> None:

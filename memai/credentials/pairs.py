@@ -76,7 +76,7 @@ def _is_name(text: str, match: re.Match[str]) -> bool:
         return False
     if not match["sign"] and re.match(r"(?i)pass\b", match[0]):
         return False
-    if not before[-1:].isalpha():
+    if not re.search(r"[A-Za-z]$", before):
         return True
     hump = text[start].isupper() and before[-1].islower()
     return hump or re.match(r"(?i)pass(?:w|ph)|secret|token", match[0]) is not None

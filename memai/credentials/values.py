@@ -20,7 +20,8 @@ _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # Names of algorithms and encodings mix letters with digits and are no secrets.
 _ALGORITHM = (
     r"sha[0-9]{1,3}|md[45]|base[0-9]{2}|utf-?(?:8|16|32)(?:mb[34])?|pbkdf2|argon2(?:id?)?"
-    r"|aes-?(?:128|192|256)|ed25519|ed448|x25519|x448|secp256k1|p-?256|[hre]s(?:256|384|512)|oauth2?|x509"
+    r"|aes-?(?:128|192|256)|ed25519|ed448|x25519|x448|secp256k1|p-?256"
+    r"|[hre]s(?:256|384|512)|oauth2?|x509"
 )
 
 # Words that stand for a value: a "password" made of nothing else is a placeholder.
@@ -93,8 +94,10 @@ def _is_known_form(value: str, kind: str, *, bare: bool) -> bool:
     if called and not any(map(_is_jumbled, called[1].split("."))):
         return True
     # Beside a mere mention or a token, hexadecimal is rather a commit or a hash.
-    hexadecimal = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value) is not None
-    return hexadecimal and (bare or (kind == "token" and len(value) < 16))
+    if not re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value):
+        return False
+    least = 32 if bare and kind == "api-key" else 16 if kind == "token" else 0
+    return len(value) < least or (bare and kind != "api-key")
 
 
 def _is_chosen(value: str, kind: str) -> bool:
