@@ -51,7 +51,7 @@ def edit(
     allow_secret: AllowSecret = False,
     redact: Redact = False,
 ) -> Written:
-    """Correct a memory: its text, tags, domain or type; history keeps what it was.
+    """Correct a memory: text, tags, domain or type; history keeps the old.
 
     An edit that changes nothing is no edit.
     """
@@ -88,9 +88,9 @@ def edit(
 def confidence(
     store: Store, uid: Uid, verdict: VerdictValue, *, reason: Reason | None = None
 ) -> Written:
-    """Say whether a memory proved right: confirmed, contradicted, or unverified again.
+    """Say whether a memory proved right: confirmed or contradicted.
 
-    Search puts contradicted memories behind all others.
+    Search puts contradicted memories behind all others. 'unverified' takes a verdict back.
     """
     memories, notes = change(
         store, (uid,), lambda m: m._replace(confidence=verdict), checking.reason(reason)
@@ -138,10 +138,10 @@ def forget(
     superseded_by: SupersededBy | None = None,
     dry_run: DryRun = False,
 ) -> Changed:
-    """Archive memories that are no longer true or needed; restore brings them back.
+    """Archive memories that are no longer true or needed.
 
-    With a memory that replaces them they are superseded instead: hidden while that one stands.
-    Nothing is erased; see purge for that.
+    Restore brings them back. With a memory that replaces them they are superseded instead: hidden
+    while that one stands. Nothing is erased; see purge for that.
     """
     why = checking.reason(reason)
     if superseded_by is not None:

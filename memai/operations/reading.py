@@ -133,10 +133,11 @@ def pulse(
     max_bytes: MaxBytes = ANSWER_BYTES,
     limit: Limit = 10,
 ) -> Pulse:
-    """Show where work stands: latest checkpoint, open hand-offs, pitfalls, recent notes.
+    """Show where work stands: checkpoint, hand-offs, pitfalls, recent notes.
 
-    By time only. Without a domain it is the domain at hand, or everything if there is none. What
-    does not fit is left out from the end, and the answer says how to read it.
+    The latest checkpoint in full, then what is open, by time only. Without a domain it is the
+    domain at hand, or everything if there is none. What does not fit is left out from the end, and
+    the answer says how to read it.
     """
     scope = checking.where(
         store.caller, domain=domain if domain is not None else store.caller.domain

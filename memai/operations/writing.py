@@ -116,7 +116,7 @@ def reasoning(
     allow_secret: AllowSecret = False,
     redact: Redact = False,
 ) -> Written:
-    """Save why something was decided: the options, the argument, the conclusion."""
+    """Save why something was decided: options, argument, conclusion."""
     return _remember(
         store, "reasoning", content, domain, tags, session, source, key, allow_secret, redact
     )
