@@ -57,7 +57,10 @@ def inline(prose: str) -> str:
 
 
 def section(name: str, body: str) -> str:
-    """Return a section; its first paragraph begins with it and needs no macro."""
+    """Return a section.
+
+    The first paragraph below a heading needs no macro of its own; mandoc calls it superfluous.
+    """
     head = f'.SH "{text(name)}"' if " " in name else f".SH {text(name)}"
     return head + "\n" + body.removeprefix(".PP\n")
 
@@ -91,7 +94,8 @@ def definition(term: str, prose: str) -> str:
 
 def blocks(prose: str) -> str:
     """Return a piece of Markdown, without `##` headings, as roff."""
-    return "\n".join(_block(block) for block in _split(prose))
+    made = "\n".join(_block(block) for block in _split(prose))
+    return re.sub(r"(?m)^(\.SS .*)\n\.PP$", r"\1", made)
 
 
 def sections(prose: str) -> dict[str, str]:
@@ -110,7 +114,8 @@ def sections(prose: str) -> dict[str, str]:
 def _split(prose: str) -> Iterable[str]:
     """Yield the blocks of a text; indented ones keep the blank lines inside them."""
     held: list[str] = []
-    for block in re.split(r"\n(?:[ \t]*\n)+", prose.strip("\n")):
+    apart = re.sub(r"(?m)^### .*$", r"\g<0>\n", prose)  # a heading needs no blank line after it
+    for block in re.split(r"\n(?:[ \t]*\n)+", apart.strip("\n")):
         if block.startswith("    "):
             held.append(block)
             continue
