@@ -77,12 +77,12 @@ def memai(monkeypatch):
 
 @pytest.fixture
 def process():
-    """Run command lines in a process each; `bytes` leaves the streams undecoded."""
+    """Run command lines in a process each; `raw` leaves the streams undecoded."""
 
-    def run(*arguments, input=b"", env=None, bytes=False, **settings):
+    def run(*arguments, input=b"", env=None, raw=False, **settings):
         done = subprocess.run(
             [sys.executable, "-m", "memai", *arguments],
-            input=input if isinstance(input, (type(b""), type(None))) else input.encode(),
+            input=input.encode() if isinstance(input, str) else input,
             stdout=settings.pop("stdout", subprocess.PIPE),
             stderr=subprocess.PIPE,
             env={**os.environ, **(env or {})},
@@ -91,7 +91,7 @@ def process():
             **settings,
         )
         out, err = done.stdout or b"", done.stderr
-        return Run(done.returncode, out if bytes else out.decode(), err if bytes else err.decode())
+        return Run(done.returncode, *((out, err) if raw else (out.decode(), err.decode())))
 
     return run
 

@@ -170,7 +170,7 @@ def test_a_pulse_keeps_to_its_bytes_in_every_form(memai, terminal, budget):
 
 
 def test_an_answer_without_a_form_of_its_own_is_names_and_values(memai, kept):
-    """stats in a pipe is a row for each value, nested names joined by dots."""
+    """Statistics in a pipe is a row for each value, nested names joined by dots."""
     values = dict(line.split("\t", 1) for line in memai("stats").lines)
     assert values["counts.memories"] == "2"
     assert values["counts.by_type.note"] == "1"
@@ -178,14 +178,14 @@ def test_an_answer_without_a_form_of_its_own_is_names_and_values(memai, kept):
 
 
 def test_a_domain_list_names_its_counts(memai, kept):
-    """domains gives each domain with its counts; '-' is none."""
+    """Each domain comes with its counts; '-' is none."""
     found = {row[0]: row[1:3] for row in (line.split("\t") for line in memai("domains").lines)}
     assert found == {"-": ["1", "1"], "shop": ["1", "1"]}
     assert sorted(memai("domains", "-q").lines) == ["-", "shop"]
 
 
 def test_an_export_is_json_lines(memai, kept):
-    """export writes a line of JSON for each memory, with and without --json."""
+    """An export writes a line of JSON for each memory, with and without --json."""
     plain, asked = memai("export"), memai("export", "--json")
     assert plain.out == asked.out
     assert {json.loads(line)["uid"] for line in plain.lines} == set(kept)

@@ -281,7 +281,7 @@ def test_a_json_answer_on_a_terminal_is_laid_out(memai, terminal):
 
 
 def test_counts_are_tables_on_a_terminal(memai, terminal):
-    """domains and stats lay their counts out as tables."""
+    """Both domains and stats lay their counts out as tables."""
     memai("note", "A fact.", "-d", "shop")
     assert "memories" in terminal("domains").lines[0]
     assert re.search(r"memories +type", terminal("stats", env={"NO_COLOR": "1"}).out)
@@ -307,7 +307,7 @@ def test_a_console_that_lacks_characters_gets_escapes(memai, process, environmen
     """What an encoding lacks is written as an escape; JSON stays JSON with the same content."""
     text = "naïve 字 🚀 …"
     memai("note", text, "-d", "été")
-    run = process("list", *form, env=environment, bytes=True)
+    run = process("list", *form, env=environment, raw=True)
     assert run.code == 0
     assert run.err == b""
     if form == ["--json"]:
