@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING
 
 from memai.queries import STOP_WORDS
-from memai.text import MARKS, RUN_KINDS, compose, segmenter, tokens_of
+from memai.text import RUN_KINDS, bare, compose, segmenter, stem, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,36 +80,18 @@ def outline(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int,
 
 # -- snippets ---------------------------------------------------------------------------------
 
-_ENDINGS = "(?:ations?|ments?|ings?|ed|es|s|ly)$"
 _SENTENCE_START = r"(?:^|[.!?]\s+|[。\uff01\uff1f]\s*|\n\s*)(?=\S)"
-
-
-def _bare(word: str) -> str:
-    """Return a word without its accents, as the index sees it."""
-    if word.isascii():
-        return word
-    decomposed = unicodedata.normalize("NFD", word)
-    return unicodedata.normalize("NFC", re.sub(f"[{MARKS}]+", "", decomposed))
-
-
-def _stem(word: str) -> str:
-    """Return a bare word without the commonest English endings: near what the index matches."""
-    if len(word) < 4 or not word.isascii():
-        return word
-    short = re.sub(_ENDINGS, "", word)
-    short = (short if len(short) > 2 else word).rstrip("eyi")
-    return short or word
 
 
 def _wanted(query: WordQuery) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the stems and the beginnings of words that a query marks."""
     stems = {
-        _stem(_bare(token))
+        stem(bare(token))
         for clause in query.clauses
         for token in clause.tokens
         if len(clause.tokens) == 1 or token not in STOP_WORDS
     }
-    return frozenset(stems), tuple(_bare(c.tokens[-1]) for c in query.clauses if c.prefix)
+    return frozenset(stems), tuple(bare(c.tokens[-1]) for c in query.clauses if c.prefix)
 
 
 def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[int, int, str]]:
@@ -124,13 +105,13 @@ def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[i
         composed = compose(segment[0])
         tokens = tokens_of(kind, composed)
         paired = kind in RUN_KINDS and len(composed) == end - start
-        for number, token in enumerate(map(_bare, tokens)):
-            stem = _stem(token)
-            if stem in stems or token.startswith(beginnings):
+        for number, token in enumerate(map(bare, tokens)):
+            key = stem(token)
+            if key in stems or token.startswith(beginnings):
                 if paired:
-                    found.append((start + number, min(start + number + 2, end), stem))
+                    found.append((start + number, min(start + number + 2, end), key))
                 else:
-                    found.append((start, end, stem))
+                    found.append((start, end, key))
                     break
     return found
 

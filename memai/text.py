@@ -30,8 +30,8 @@ _CJK = (
 _HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
 # Thai, Lao, Myanmar, Khmer.
 _UNSPACED = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u1049\u1050-\u109f\u1780-\u17d3"
-MARKS = "\u0300-\u036f"
-_LATIN = "A-Za-z0-9\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u1e00-\u1eff" + MARKS
+_MARKS = "\u0300-\u036f"
+_LATIN = "A-Za-z0-9\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u1e00-\u1eff" + _MARKS
 # Vowel points, which writers may leave out, and the Arabic stretching stroke.
 _POINTS = "\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
 # Indic and Tibetan: their combining signs are letters in all but name.
@@ -50,6 +50,7 @@ _UNSEEN = (
 )
 _CLUSTER = "[^\ue000-\uf8ff][\ue000-\uf8ff]*|[\ue000-\uf8ff]+"
 _ARABIC_ARTICLE = "^(?:[وفبك]?ال|لل)(?=.{3})"
+_ENDINGS = "(?:ations?|ments?|ings?|ed|es|s|ly)$"
 _ARABIC_FORMS = str.maketrans("أإآٱىةیک", "اااايهيك")
 
 
@@ -75,7 +76,7 @@ def _any_segment() -> re.Pattern[str]:
         f"|(?P<hangul>[{_HANGUL}]+)"
         f"|(?P<unspaced>[{_UNSPACED}]+)"
         f"|(?P<symbol>[{_SYMBOLS}])"
-        f"|(?P<other>(?:[^\\W_{_LATIN}{_CJK}{_HANGUL}{_UNSPACED}]|[{MARKS}{_POINTS}{_SIGNED}])+)",
+        f"|(?P<other>(?:[^\\W_{_LATIN}{_CJK}{_HANGUL}{_UNSPACED}]|[{_MARKS}{_POINTS}{_SIGNED}])+)",
     )
 
 
@@ -128,7 +129,7 @@ def _latin(word: str) -> list[str]:
     """Return a Latin word folded, and after it the parts of a camelCase name."""
     word = word[:_LONGEST_WORD]
     if not word.isascii():
-        word = re.sub(f"[{MARKS}]+", "", fold(word))
+        word = re.sub(f"[{_MARKS}]+", "", fold(word))
         return [word] if word else []
     words = [word.lower()]
     if len(word) <= _LONGEST_NAME and not word.isupper() and not word[1:].islower():
@@ -140,7 +141,7 @@ def _latin(word: str) -> list[str]:
 
 def _other(word: str) -> list[str]:
     """Return a word of another spaced script as FTS5 can keep it whole."""
-    word = re.sub(f"[{MARKS}{_POINTS}]+", "", fold(word[:_LONGEST_WORD]))
+    word = re.sub(f"[{_MARKS}{_POINTS}]+", "", fold(word[:_LONGEST_WORD]))
     if "\u0600" <= word[:1] <= "\u06ff":
         word = re.sub(_ARABIC_ARTICLE, "", word.translate(_ARABIC_FORMS))
     return [word.translate(_signs())] if word else []
@@ -210,3 +211,20 @@ def index_words(text: str) -> str:
         if kind in RUN_KINDS and len(segment) > 1:
             ends[segment[-1]] = None
     return " ".join([*words, *ends])
+
+
+def bare(word: str) -> str:
+    """Return a word without its accents, as the index sees it."""
+    if word.isascii():
+        return word
+    decomposed = unicodedata.normalize("NFD", word)
+    return unicodedata.normalize("NFC", re.sub(f"[{_MARKS}]+", "", decomposed))
+
+
+def stem(word: str) -> str:
+    """Return a bare word without the commonest English endings: near what the index matches."""
+    if len(word) < 4 or not word.isascii():
+        return word
+    short = re.sub(_ENDINGS, "", word)
+    short = (short if len(short) > 2 else word).rstrip("eyi")
+    return short or word

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from texts import ANYTHING, TEXTS
 
-from memai.likeness import similarity
+from memai.likeness import likeness, read
 from memai.queries import MAX_CLAUSES, word_query
 from memai.text import fold, index_words
 
@@ -39,7 +39,7 @@ def test_hostile_sizes_are_no_trouble() -> None:
         "x\n" * 10**5,
     ):
         assert max(map(len, index_words(text).split()), default=0) <= 200
-        assert similarity(text, text) == 1
+        assert likeness(read(text), read(text)) == 1
         assert len(word_query(text).clauses) <= MAX_CLAUSES
 
 

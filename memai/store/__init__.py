@@ -143,6 +143,9 @@ class Store(Protocol):
     def vectors(self, where: Where) -> Iterator[tuple[int, bytes]]:
         """Yield (engine id, vector) of the passages of the memories in this filter, by id."""
 
+    def contents(self, where: Where) -> Iterator[tuple[int, str, str | None, str]]:
+        """Yield (engine id, type, folded domain, content) of what is in this filter, by id."""
+
     # --- overview -----------------------------------------------------------------------------
 
     def domains(self) -> list[DomainCount]:

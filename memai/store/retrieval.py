@@ -124,6 +124,19 @@ class Retrieval(Rows):
             yield from ((row[0], row[1]) for row in rows)
             memory, _, passage = rows[-1]
 
+    def contents(self, where: Where) -> Iterator[tuple[int, str, str | None, str]]:
+        """Yield (engine id, type, folded domain, content) of what is in this filter, by id."""
+        sql, values = condition(where)
+        last = 0
+        # A hundred at a time: each may be a megabyte.
+        while rows := self.all(
+            f"SELECT m.id, m.type, m.domain_key, m.content FROM memories m WHERE {sql}"
+            " AND m.id > :last ORDER BY m.id LIMIT 100",
+            {**values, "last": last},
+        ):
+            yield from rows
+            last = rows[-1][0]
+
     def _load_cosine(self) -> bool:
         """Load sqlite-vec's functions into the open connection; false where that cannot be."""
         connection = self.raw()
