@@ -28,6 +28,11 @@ ENGINES = {
 }
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let what is committed for comparing be written anew: `pytest --update`."""
+    parser.addoption("--update", action="store_true", help="write the golden files anew")
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep every test away from the memories and settings of whoever runs it."""
