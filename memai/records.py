@@ -344,7 +344,7 @@ class Backup(NamedTuple):
     """A copy of a store on disk and what is known of it.
 
     `verified_at` is when every byte of it was last read and found good; `memories`, `schema` and
-    `sha256` come from the manifest beside it.
+    `sha256` come from the manifest beside it; `store` says of which store it is.
     """
 
     path: str
@@ -353,6 +353,7 @@ class Backup(NamedTuple):
     bytes: int
     memories: int | None
     schema: int | None
+    store: str | None
     sha256: str | None
     state: Literal["verified", "unverified", "altered", "damaged"]
     reason: str | None = None
@@ -408,7 +409,7 @@ class Reembedded(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What an engine counts for stats."""
+    """What an engine counts for stats; `indexed` memories are found by their words."""
 
     memories: int
     by_type: dict[str, int]
@@ -419,6 +420,7 @@ class Counts(NamedTuple):
     relations: int
     edits: int
     passages: int
+    indexed: int
     without_vectors: int
     bytes: int
     wal_bytes: int

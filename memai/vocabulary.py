@@ -136,4 +136,19 @@ Target = Annotated[
 ]
 Model = Annotated[str, Param("The model: memai-static-1, a model2vec folder, a hub name.")]
 Deep = Annotated[bool, Param("Read every byte of every memory.")]
+Secrets = Annotated[bool, Param("Look for credentials in all that is kept.")]
+Compact = Annotated[bool, Param("Give unused space in the file back.")]
+Keep = Annotated[int, Param("Keep this many of the newest backups in the folder.", at_least=1)]
+KeepDaily = Annotated[
+    int, Param("Keep the last backup of each of this many days.", option="keep-daily", at_least=1)
+]
+KeepWeekly = Annotated[
+    int,
+    Param("Keep the last backup of each of this many weeks.", option="keep-weekly", at_least=1),
+]
+BackupPlace = Annotated[
+    str, Param("A backup, or a folder of backups.", positional=True, completes="path")
+]
+BackupFile = Annotated[str, Param("The backup to go back to.", positional=True, completes="path")]
+Verify = Annotated[bool, Param("Read every byte of each backup again.")]
 Fix = Annotated[bool, Param("Rebuild words and vectors from the memories, after a backup.")]

@@ -99,7 +99,12 @@ def write_plain(
 
 def example_of(example: str) -> str:
     """Return an example as it is shown, with uids as they look."""
-    return example.format(uid="7f3kq2zmxa", other="k4m8p0tzw2", linked="k4m8p0tzw2")
+    return example.format(
+        uid="7f3kq2zmxa",
+        other="k4m8p0tzw2",
+        linked="k4m8p0tzw2",
+        backup="~/.memai/backups/memai-20261130T081246.123456Z.db",
+    )
 
 
 def _from_input(p: Parameter) -> bool:

@@ -25,8 +25,13 @@ GROUPS = (
 )
 CONCEPTS = "memai-concepts"
 
-# Memories that examples speak of.
-EXAMPLE_UIDS = {"uid": "k7m2x9q4td", "other": "p3v8r5w1zn", "linked": "h6c0y4b7sg"}
+# Memories and files that examples speak of.
+EXAMPLE_UIDS = {
+    "uid": "k7m2x9q4td",
+    "other": "p3v8r5w1zn",
+    "linked": "h6c0y4b7sg",
+    "backup": "~/.memai/backups/memai-20261130T081246.123456Z.db",
+}
 
 _LONG = 72  # characters of an example that fit a terminal of 80 columns
 

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from memai.operations.comparing import duplicates as duplicates
+    from memai.operations.copies import backup as backup
+    from memai.operations.copies import backups as backups
+    from memai.operations.copies import recover as recover
     from memai.operations.curating import confidence as confidence
     from memai.operations.curating import edit as edit
     from memai.operations.curating import forget as forget
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from memai.operations.curating import purge as purge
     from memai.operations.curating import restore as restore
     from memai.operations.curating import unlink as unlink
+    from memai.operations.health import doctor as doctor
     from memai.operations.reading import domains as domains
     from memai.operations.reading import list_memories as list_memories
     from memai.operations.reading import pulse as pulse
@@ -24,8 +28,6 @@ if TYPE_CHECKING:
     from memai.operations.reading import show as show
     from memai.operations.searching import recall as recall
     from memai.operations.searching import search as search
-    from memai.operations.upkeep import backup as backup
-    from memai.operations.upkeep import doctor as doctor
     from memai.operations.upkeep import export as export
     from memai.operations.upkeep import reembed as reembed
     from memai.operations.upkeep import stats as stats
@@ -230,12 +232,33 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "doctor",
-        "upkeep.doctor",
+        "health.doctor",
         "look after",
-        ("memai doctor", "memai doctor --deep"),
+        ("memai doctor", "memai doctor --deep --secrets", "memai doctor --compact"),
         idempotent=True,
     ),
-    Operation("backup", "upkeep.backup", "look after", ("memai backup",)),
+    Operation(
+        "backup",
+        "copies.backup",
+        "look after",
+        ("memai backup", "memai backup --keep 7 --keep-weekly 8"),
+    ),
+    Operation(
+        "backups",
+        "copies.backups",
+        "look after",
+        ("memai backups", "memai backups --verify"),
+        idempotent=True,
+    ),
+    Operation(
+        "recover",
+        "copies.recover",
+        "look after",
+        ("memai recover {backup} --dry-run", "memai recover {backup}"),
+        destroys=True,
+        idempotent=True,
+        shell_only=True,
+    ),
     Operation("reembed", "upkeep.reembed", "look after", ("memai reembed",), idempotent=True),
     Operation("stats", "upkeep.stats", "look after", ("memai stats",), reads=True, idempotent=True),
     Operation(

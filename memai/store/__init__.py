@@ -11,6 +11,7 @@ from typing import Protocol
 
 from memai.queries import Clause, WordQuery
 from memai.records import (
+    Backup,
     Caller,
     Counts,
     DomainCount,
@@ -19,6 +20,7 @@ from memai.records import (
     Finding,
     Memory,
     Origin,
+    Recovered,
     Relation,
     Scored,
     Space,
@@ -44,6 +46,9 @@ class Store(Protocol):
 
     def exists(self) -> bool:
         """Whether anything was ever written."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """See one state of the store throughout, whatever others write; only within a call."""
 
     def writing(self) -> AbstractContextManager[None]:
         """Open the one transaction of a write; waits in line for other writers.
@@ -97,6 +102,9 @@ class Store(Protocol):
 
     def erase_traces(self) -> bool:
         """Make removed bytes leave the disk; false while a reader still holds them."""
+
+    def erasing_since(self) -> str | None:
+        """Return since when removed bytes wait to leave the disk, None if none do."""
 
     def buried(self, uid: str, origin: Origin | None = None) -> bool:
         """Whether a memory with this uid, or from this origin, was purged here."""
@@ -168,11 +176,17 @@ class Store(Protocol):
     def space(self) -> Space | None:
         """Return the store's embedding space, None while no vector was ever made."""
 
-    def unembedded(self, space: Space, limit: int) -> list[tuple[int, Memory]]:
-        """Return memories that have no vectors in this space, oldest first."""
+    def unembedded(self, space: Space, limit: int, after: int = 0) -> list[tuple[int, Memory]]:
+        """Return memories that have no vectors in this space, by engine id, after one."""
+
+    def embedded(self, limit: int, after: int = 0) -> list[tuple[int, Memory, Embedded]]:
+        """Return memories with what is kept of them in the store's space, by engine id."""
 
     def put_vectors(self, space: Space, memories: Iterable[tuple[int, Memory, Embedded]]) -> int:
         """Add the vectors of memories that are still at that version; return how many."""
+
+    def put_passages(self, memories: Iterable[tuple[int, Memory, Embedded]]) -> int:
+        """Replace passages and vectors of memories still at that version; return how many."""
 
     def switch_space(self, space: Space) -> bool:
         """Make this the store's space and drop the others; false while vectors are missing."""
@@ -182,11 +196,41 @@ class Store(Protocol):
     def check(self, *, deep: bool, progress: Progress | None = None) -> list[Finding]:
         """Look for damage; `deep` reads every byte."""
 
-    def rebuild(self) -> None:
-        """Make the word indexes again from the memories."""
+    def surroundings(self) -> list[Finding]:
+        """Look at what the store lies on and runs with: engine, files, log, other processes."""
 
-    def copy(self, target: str, progress: Progress | None = None) -> int:
-        """Write a verified copy of the store to a new file; return its number of memories."""
+    def rebuild(self) -> None:
+        """Make the word indexes and all else that is derived again, also from under damage.
+
+        In transactions of its own.
+        """
+
+    def forget_vectors(self) -> None:
+        """Drop every passage and vector, also from under damage. In transactions of its own."""
+
+    def compact(self) -> tuple[int, int]:
+        """Give unused space back; return the bytes on disk before and after."""
+
+    def copy(
+        self, target: str, progress: Progress | None = None, *, verified: bool = True
+    ) -> Backup:
+        """Write a copy of the store to a new file, verified unless told otherwise.
+
+        Raises Damaged, NoSpace, NotWritable.
+        """
+
+    def inspect(self, path: str, *, deep: bool) -> Backup:
+        """Return what is known of a copy; `deep` reads every byte of it again."""
+
+    def holds(self, path: str, uid: str) -> bool:
+        """Whether a copy holds the memory with this uid."""
+
+    def recover(self, path: str, safety: str | None) -> Recovered:
+        """Put a copy in the place of what the store holds, at once or not at all.
+
+        `safety` is the file that the store as it is now is copied to first; without it nothing is
+        changed and the answer says what would be.
+        """
 
     def meta(self, name: str) -> str | None:
         """Return a remark the store keeps about itself."""

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import apsw
 
@@ -11,7 +11,14 @@ from memai.errors import Damaged, NewerStore, NotWritable
 from memai.records import Caller
 from memai.settings import Settings
 from memai.store import filesystem, schema
-from memai.store.driver import Translating, connect, refuse_old_engine, use_journal, value
+from memai.store.driver import (
+    Translating,
+    connect,
+    connect_unchanging,
+    refuse_old_engine,
+    use_journal,
+    value,
+)
 from memai.store.migrating import migrate, roll_back, version_of
 
 Identity = tuple[int, int]
@@ -36,6 +43,7 @@ class Connection:
         self._process = os.getpid()
         self._nothing: apsw.Connection | None = None
         self._held = False  # in a transaction, which must stay on its connection
+        self._pinned = False  # a copy in memory, which no path leads to
         self._ready = False  # looked at and found fit for writing
 
     # --- what the other parts of the engine use -----------------------------------------------
@@ -130,6 +138,37 @@ class Connection:
             if not roll_back(connection):
                 self._file = None
 
+    @contextmanager
+    def beside(self, path: str) -> Iterator[Self]:
+        """Open another file as a store of the same kind."""
+        other = type(self)(self._settings_for(path), self.caller)
+        try:
+            yield other
+        finally:
+            other.close()
+
+    @contextmanager
+    def in_memory(self, path: str) -> Iterator[Self]:
+        """Open a copy in memory of a file that nobody writes; the file stays as it is."""
+        other = type(self)(self._settings_for(path), self.caller)
+        memory = apsw.Connection(":memory:")
+        try:
+            with other._translated:  # noqa: SLF001 - the same class
+                source = connect_unchanging(path)
+                try:
+                    with memory.backup("main", source, "main") as backup:
+                        backup.step(-1)
+                finally:
+                    source.close()
+                version_of(memory, path)
+            other._file, other._pinned = memory, True  # noqa: SLF001
+            yield other
+        finally:
+            memory.close(True)
+
+    def _settings_for(self, path: str) -> Settings:
+        return self.settings._replace(path=path, allow_network_fs=True)
+
     def close(self) -> None:
         """Close what is open."""
         self._let_go()
@@ -158,15 +197,15 @@ class Connection:
         if connection is not None:
             return connection
         if self._nothing is None:
-            self._nothing = apsw.Connection(":memory:")
-            for step in schema.STEPS:
-                self._nothing.execute(step)
+            self._nothing = schema.in_memory()
         return self._nothing
 
     def _open(self, *, create: bool) -> apsw.Connection | None:
         """Return the connection to the file; None while there is no schema and none is made."""
         if self._file is not None:
-            if self._process == os.getpid() and (self._held or self._identity == self._inode()):
+            if self._process == os.getpid() and (
+                self._held or self._pinned or self._identity == self._inode()
+            ):
                 return self._file
             self._let_go()  # the file was replaced or removed under a long-lived process
         before = self._inode()

@@ -8,13 +8,17 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
+from memai import when
 from memai.errors import Damaged
+from memai.records import Backup
 from memai.store import filesystem
 from memai.store.driver import Translating, connect, rows, value
+
+State = Literal["verified", "unverified", "altered", "damaged"]
 
 _COUNTED = ("memories", "passages", "vectors", "edits", "relations", "tombstones")
 
@@ -27,9 +31,9 @@ def stamp() -> str:
 
 
 def write(
-    source: apsw.Connection, target: str, verify: Callable[[str], None], **more: Any
-) -> dict[str, Any]:
-    """Write a copy of an open store to a new file and return its manifest.
+    source: apsw.Connection, target: str, verify: Callable[[str], None]
+) -> None:
+    """Write a copy of an open store to a new file.
 
     A snapshot that blocks nobody and holds no deleted bytes (VACUUM INTO). `verify` gets the path
     of the copy and raises if it is not good. Nothing is overwritten. Raises the driver's errors,
@@ -40,29 +44,46 @@ def write(
         filesystem.create_private(partial)
         source.execute("VACUUM INTO ?", (partial,))
         verify(partial)
-        manifest = {**describe(partial), **more}
         filesystem.sync(partial)
-        publish(partial, target, manifest)
+        publish(partial, target, describe(partial))
     finally:
         discard(partial)
-    return manifest
+
+
+def write_pages(source: apsw.Connection, target: str) -> None:
+    """Copy a store page by page, damage and all; its manifest says that nobody verified it."""
+    partial = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.partial"
+    try:
+        filesystem.create_private(partial)
+        with (
+            closing(apsw.Connection(partial)) as copy,
+            copy.backup("main", source, "main") as pages,
+        ):
+            while not pages.done:
+                pages.step(-1)
+        filesystem.sync(partial)
+        publish(partial, target, {**_describe_file(partial), "verified": False})
+    finally:
+        discard(partial)
+
+
+def write_bytes(source: str, target: str) -> None:
+    """Copy a file that is no database any more, with its log, and say so in the manifest."""
+    from shutil import copyfile
+
+    for end in ("", "-wal"):
+        if os.path.exists(source + end):
+            filesystem.create_private(target + end)
+            copyfile(source + end, target + end)
+            filesystem.sync(target + end)
+    write_manifest(target, {**_describe_file(target), "verified": False})
 
 
 def publish(partial: str, target: str, manifest: dict[str, Any]) -> None:
     """Give a finished copy its name, with its manifest in place before it."""
     if os.path.lexists(target):
         raise FileExistsError(f"{target} is there already")
-    aside = partial + ".json"
-    try:
-        filesystem.create_private(aside)
-        with open(aside, "w", encoding="utf-8") as file:
-            json.dump(manifest, file, indent=2, sort_keys=True)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, target + ".json")
-    finally:
-        discard(aside)
+    write_manifest(target, manifest)
     try:
         os.link(partial, target)  # fails where the name is taken: nothing is overwritten
     except FileExistsError:
@@ -86,16 +107,80 @@ def describe(path: str) -> dict[str, Any]:
         )
     names = ("model", "sha256", "dim", "recipe")
     return {
-        "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "sha256": sha256(path),
-        "bytes": os.stat(path).st_size,
+        **_describe_file(path),
         "schema": version,
         "rows": counted,
         "space": dict(zip(names, space[0], strict=True)) if space else None,
         "store": meta.get("store"),
-        "sqlite": apsw.sqlite_lib_version(),
         "verified": True,
     }
+
+
+def _describe_file(path: str) -> dict[str, Any]:
+    """Return what can be said of any file."""
+    now = when.now()
+    return {
+        "created_at": now,
+        "verified_at": now,
+        "sha256": sha256(path),
+        "bytes": os.stat(path).st_size,
+        "sqlite": apsw.sqlite_lib_version(),
+    }
+
+
+def known(path: str) -> Backup:
+    """Return what the manifest says of a copy, and whether the file can still be that."""
+    size = os.stat(path).st_size
+    manifest = read_manifest(path)
+    state: State = "verified"
+    reason: str | None = None
+    if not manifest:
+        state, reason = "unverified", "it has no manifest"
+    elif not manifest.get("verified"):
+        state, reason = "unverified", "it is a copy of a damaged store"
+    elif manifest.get("bytes") != size:
+        state, reason = "altered", "its size is not that of its manifest"
+    elif os.path.exists(path + "-wal") and os.stat(path + "-wal").st_size:
+        state, reason = "altered", "it was opened as a store and written to"
+    rows = manifest.get("rows")
+    modified = when.from_micros(os.stat(path).st_mtime_ns // 1000)
+    return Backup(
+        path=path,
+        created_at=str(manifest.get("created_at") or modified),
+        verified_at=manifest.get("verified_at") if state == "verified" else None,
+        bytes=size,
+        memories=rows.get("memories") if isinstance(rows, dict) else None,
+        schema=manifest.get("schema"),
+        store=manifest.get("store"),
+        sha256=manifest.get("sha256"),
+        state=state,
+        reason=reason,
+    )
+
+
+def read_manifest(path: str) -> dict[str, Any]:
+    """Return the manifest of a copy, empty if there is none that can be read."""
+    try:
+        with open(path + ".json", encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write_manifest(path: str, manifest: dict[str, Any]) -> None:
+    """Write the manifest of a copy, whole or not at all."""
+    aside = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.partial.json"
+    try:
+        filesystem.create_private(aside)
+        with open(aside, "w", encoding="utf-8") as file:
+            json.dump(manifest, file, indent=2, sort_keys=True)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path + ".json")
+    finally:
+        discard(aside)
 
 
 def plain(source: apsw.Connection, target: str) -> None:

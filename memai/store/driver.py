@@ -64,6 +64,8 @@ class Translating:
             found = self._meaning(error)
             if found is not None:  # what is no fault of the file is a bug, and stays as it is
                 raise found from error
+        elif isinstance(error, UnicodeDecodeError):
+            raise Damaged(path=self.path, reason="a text in it is not UTF-8") from error
         elif isinstance(error, OSError):
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise NoSpace(path=self.path) from error

@@ -43,17 +43,17 @@ def migrate(connection: apsw.Connection, settings: Settings) -> None:
     """
     before = _user_version(connection)
     if before == 0:
-        _run_steps(connection, settings)
+        run_steps(connection, settings)
     elif before < schema.VERSION:
         with _alone(settings.path):
             before = _user_version(connection)
             if before < schema.VERSION:
                 stem = settings.path.removesuffix(".db")
                 copies.plain(connection, f"{stem}-schema-{before}-{copies.stamp()}.db")
-                _run_steps(connection, settings)
+                run_steps(connection, settings)
 
 
-def _run_steps(connection: apsw.Connection, settings: Settings) -> None:
+def run_steps(connection: apsw.Connection, settings: Settings) -> None:
     """Run the steps that are missing."""
     for number, step in enumerate(schema.STEPS, start=1):
         if _user_version(connection) >= number:

@@ -32,7 +32,7 @@ MEMORY = (
     " m.extra, m.crc, (SELECT group_concat(s.uid) FROM links r JOIN memories s"
     " ON s.id = r.from_id WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
 )
-_COLUMNS = (
+COLUMNS = (
     "uid type domain domain_key session tags tag_keys status confidence content content_sha256"
     " agent source key origin_system origin_key created_at updated_at version extra crc words"
     " tag_words domain_words"
@@ -64,10 +64,14 @@ class Rows(Connection):
 
     def get(self, uid: str) -> Memory:
         """Return the memory with this whole uid."""
-        found = self._memory("m.uid = ?", (uid,))
+        found = self.find(uid)
         if found is None:
             raise NoSuchMemory(uid=_short(uid))
         return found
+
+    def find(self, uid: str) -> Memory | None:
+        """Return the memory with this whole uid, or None."""
+        return self._memory("m.uid = ?", (uid,))
 
     def memories(self, ids: Sequence[int]) -> dict[int, Memory]:
         """Return the memories with these engine ids."""
@@ -115,9 +119,14 @@ class Rows(Connection):
             (digest(memory.content), memory.type, _key(memory.domain), memory.content),
         )
 
-    def buried(self, uid: str) -> bool:
-        """Whether a memory with this uid was purged here."""
-        return bool(self.one("SELECT 1 FROM tombstones WHERE uid = ?", (uid,)))
+    def buried(self, uid: str, origin: Origin | None = None) -> bool:
+        """Whether a memory with this uid, or from this origin, was purged here."""
+        hashed = digest("\0".join(origin)) if origin else None
+        return bool(
+            self.one(
+                "SELECT 1 FROM tombstones WHERE uid = ? OR origin_sha256 = ?", (uid, hashed)
+            )
+        )
 
     def history(self, uid: str) -> list[Edit]:
         """Return the edits of a memory, oldest first."""
@@ -169,9 +178,9 @@ class Rows(Connection):
 
     def insert(self, memory: Memory, embedded: Embedded) -> None:
         """Add a memory with its passages."""
-        row = _row(memory)
+        row = row_of(memory)
         self.run(
-            f"INSERT INTO memories({', '.join(_COLUMNS)}) VALUES({_marks(len(_COLUMNS))})", row
+            f"INSERT INTO memories({', '.join(COLUMNS)}) VALUES({_marks(len(COLUMNS))})", row
         )
         self._put_passages(self._id(memory.uid), embedded)
 
@@ -199,8 +208,8 @@ class Rows(Connection):
         id = self.one("SELECT id FROM memories WHERE uid = ?", (memory.uid,))
         if id is None:
             self.run(
-                f"INSERT INTO memories({', '.join(_COLUMNS)}) VALUES({_marks(len(_COLUMNS))})",
-                _row(memory),
+                f"INSERT INTO memories({', '.join(COLUMNS)}) VALUES({_marks(len(COLUMNS))})",
+                row_of(memory),
             )
             id = self._id(memory.uid)
         else:
@@ -212,7 +221,7 @@ class Rows(Connection):
             self.run("DELETE FROM passages WHERE memory_id = ?", (id,))
             self._put_passages(id, embedded)
 
-    def relate(self, relation: Relation) -> bool:
+    def relate(self, relation: Relation, *, replace: bool = False) -> bool:
         """Keep a relation, also one that was taken away; false if it is there already."""
         values = (
             self._id(relation.from_uid),
@@ -223,7 +232,7 @@ class Rows(Connection):
             to_micros(relation.created_at),
             None if relation.removed_at is None else to_micros(relation.removed_at),
         )
-        if relation.removed_at is None and self.one(
+        if not replace and self.one(
             "SELECT 1 FROM links WHERE (from_id, type, to_id) = (?, ?, ?)", values[:3]
         ):
             return False
@@ -238,7 +247,7 @@ class Rows(Connection):
         for relation in self.relations(from_uid):
             if (relation.from_uid, relation.type, relation.to_uid) == (from_uid, type, to_uid):
                 gone = relation._replace(removed_at=at)
-                self.relate(gone)
+                self.relate(gone, replace=True)
                 return gone
         return None
 
@@ -291,8 +300,8 @@ class Rows(Connection):
     def _update(self, id: int, memory: Memory) -> None:
         """Replace the fields of a memory."""
         self.run(
-            f"UPDATE memories SET {', '.join(c + ' = ?' for c in _COLUMNS)} WHERE id = ?",
-            (*_row(memory), id),
+            f"UPDATE memories SET {', '.join(c + ' = ?' for c in COLUMNS)} WHERE id = ?",
+            (*row_of(memory), id),
         )
 
     def _append(self, id: int, edit: Edit) -> None:
@@ -427,8 +436,8 @@ def digest(content: str) -> bytes:
     return sha256(content.encode()).digest()
 
 
-def _row(memory: Memory) -> tuple[Any, ...]:
-    """Return a memory as a row in the order of _COLUMNS."""
+def row_of(memory: Memory) -> tuple[Any, ...]:
+    """Return a memory as a row in the order of COLUMNS."""
     return (
         memory.uid,
         memory.type,

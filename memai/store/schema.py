@@ -6,9 +6,14 @@ microseconds since 1970 in UTC; `crc` is CRC-32 over the fields of its row, so t
 flipped bit wherever a command would return it.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import apsw
+
 APPLICATION_ID = 0x6D656D61  # "mema"
 
-_STEP_1 = """
+_TABLES = """
 CREATE TABLE memories(
   id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again: caches of servers are keyed by it
   uid TEXT NOT NULL UNIQUE,
@@ -109,7 +114,10 @@ CREATE TABLE meta(
   value TEXT NOT NULL,
   crc INTEGER  -- none for counters
 ) STRICT, WITHOUT ROWID;
+"""
 
+# What is made from the memories, and can be made again.
+_WORDS = """
 CREATE VIRTUAL TABLE word_index USING fts5(
   words, tag_words, domain_words,
   content='memories', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
@@ -147,6 +155,41 @@ WHEN old.content IS NOT new.content BEGIN
 END;
 """
 
+_STEP_1 = _TABLES + _WORDS
+
 # Each step brings a file from its index to the next version of the schema.
 STEPS: tuple[str, ...] = (_STEP_1,)
 VERSION = len(STEPS)
+
+WORD_INDEXES = ("word_index", "gram_index")
+WORDS = _WORDS
+"""How the current schema makes its word indexes and the triggers that fill them."""
+WORD_TRIGGERS = (
+    "memories_insert", "memories_delete", "memories_update_words", "memories_update_grams"
+)  # fmt: skip
+
+
+def in_memory() -> "apsw.Connection":
+    """Return an empty store in memory."""
+    import apsw  # the constants above are for everyone
+
+    made = apsw.Connection(":memory:")
+    for step in STEPS:
+        made.execute(step)
+    return made
+
+
+def objects() -> dict[tuple[str, str], str]:
+    """Return what the current schema makes: (type, name) to the statement that makes it."""
+    fresh = in_memory()
+    sql = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
+    found = {(str(kind), str(name)): str(made) for kind, name, made in fresh.execute(sql)}
+    fresh.close()
+    return found
+
+
+def word_settings(connection: "apsw.Connection", index: str) -> dict[str, object]:
+    """Return the settings of a word index, without the version that FTS5 moves on by itself."""
+    found = {str(k): v for k, v in connection.execute(f"SELECT k, v FROM {index}_config")}
+    found.pop("version", None)
+    return found

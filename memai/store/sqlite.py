@@ -1,11 +1,14 @@
 """The SQLite engine: one file, put together from its parts.
 
-`connection` opens and locks, `rows` keeps memories, `retrieval` finds them, `upkeep` looks after
-the whole; each builds on the one before.
+`connection` opens and locks, `rows` keeps memories, `retrieval` finds them, `spaces` looks after
+their vectors; `checks`, `erasing`, `surroundings`, `upkeep` and `recovering` look after the whole.
 """
 
-from memai.store.upkeep import Upkeep
+from memai.store.recovering import Recovering
+from memai.store.retrieval import Retrieval
+from memai.store.spaces import Spaces
+from memai.store.surroundings import Surroundings
 
 
-class SQLiteStore(Upkeep):
+class SQLiteStore(Recovering, Surroundings, Spaces, Retrieval):
     """A store in one SQLite file; see `memai.store.Store` for what it promises."""

@@ -1,0 +1,246 @@
+"""Backups looked at again, and a backup brought back into the store that is in use.
+
+The live file is never renamed over or written past SQLite: a copy of the backup is made ready
+beside it (brought to the current schema, what was purged since taken out, read through), and then
+SQLite's backup API puts it into the live file in one transaction. Killed at any moment the store
+is the old one or the new one, and processes that have it open go on working.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+
+import apsw
+
+from memai import when
+from memai.errors import Damaged, ForeignFile, MemaiError, NewerStore, StorageFault, UsageError
+from memai.records import Backup, Recovered
+from memai.store import copies, filesystem, schema
+from memai.store.driver import (
+    Patience,
+    Translating,
+    connect_unchanging,
+    rows,
+    use_journal,
+    value,
+)
+from memai.store.migrating import run_steps, version_of
+from memai.store.upkeep import Upkeep
+
+# What the generation counter is moved on by: more than writes could, so that no cache of another
+# process takes the recovered store for the one it knows.
+_JUMP = 1 << 32
+
+
+class Recovering(Upkeep):
+    """Going back to a backup."""
+
+    def inspect(self, path: str, *, deep: bool) -> Backup:
+        """Return what is known of a backup; `deep` reads every byte of it again.
+
+        Raises UsageError if it is the store itself, ForeignFile, NewerStore, NotWritable.
+        """
+        self._refuse_itself(path)
+        with Translating(path, 0):
+            found = copies.known(path)
+            if not deep or found.state == "altered":
+                return found
+            manifest = copies.read_manifest(path)
+            if manifest.get("sha256") is not None:
+                if copies.sha256(path) != manifest["sha256"]:
+                    return found._replace(
+                        state="altered",
+                        verified_at=None,
+                        reason="its SHA-256 is not that of its manifest",
+                    )
+                if found.state == "unverified":
+                    return found
+                found = found._replace(verified_at=when.now())
+                with suppress(OSError):  # a backup on a read-only disk is as good
+                    copies.write_manifest(path, {**manifest, "verified_at": found.verified_at})
+                return found
+            return self._read_through(path, found)
+
+    def holds(self, path: str, uid: str) -> bool:
+        """Whether a backup holds the memory with this uid; raises what is wrong with the file."""
+        self._refuse_itself(path)
+        with Translating(path, 0), closing(connect_unchanging(path)) as copy:
+            version_of(copy, path)
+            return bool(value(copy, "SELECT 1 FROM memories WHERE uid = ?", (uid,)))
+
+    def recover(self, path: str, safety: str | None) -> Recovered:
+        """Put a backup in the place of what the store holds; without `safety` only say what would.
+
+        `safety` is the file that the store as it is now is copied to first.
+        """
+        with self._prepared(path) as (prepared, told):
+            if safety is None:
+                return told
+            kept = self._keep(safety) if os.path.exists(self.path) else None
+            self.close()
+            with self._translated:
+                self._take_over(prepared)
+            worst = [f for f in self.check(deep=False) if f.level == "damage"]
+            if worst:
+                raise Damaged(path=self.path, reason=worst[0].message)
+            return told._replace(safety=kept)
+
+    # --- steps --------------------------------------------------------------------------------
+
+    def _refuse_itself(self, path: str) -> None:
+        """Refuse to read the live file as if nobody wrote it; stat opens nothing."""
+        if not os.path.exists(path):
+            raise UsageError(reason=f"There is no file {path}.")
+        if os.path.exists(self.path) and os.path.samefile(path, self.path):
+            raise UsageError(reason=f"{path} is the store itself, not a backup of it.")
+
+    def _read_through(self, path: str, known: Backup) -> Backup:
+        """Check a backup that has no manifest as doctor would."""
+        try:
+            with self.in_memory(path) as copy:
+                memories = copy.number("SELECT count(*) FROM memories")
+                version = copy.number("PRAGMA user_version")
+                if version == schema.VERSION:
+                    faults = [f.message for f in copy.check(deep=True) if f.level == "damage"]
+                else:
+                    told = copy.all("PRAGMA integrity_check(1)")
+                    faults = [row[0] for row in told if row[0] != "ok"]
+        except (Damaged, apsw.Error) as error:
+            return known._replace(state="damaged", reason=str(error))
+        if faults:
+            return known._replace(state="damaged", reason=faults[0])
+        return known._replace(
+            state="verified",
+            verified_at=when.now(),
+            memories=memories,
+            schema=version,
+            reason="it has no manifest, but it was read through",
+        )
+
+    @contextmanager
+    def _prepared(self, path: str) -> Iterator[tuple[str, Recovered]]:
+        """Make the backup ready beside the store; yield the file and what it would change."""
+        backup = self.inspect(path, deep=True)
+        if backup.state != "verified":
+            raise Damaged(path=path, reason=f"{backup.reason}; nothing was recovered from it")
+        place = os.path.realpath(self.path)
+        ready = f"{place}.{os.getpid()}-{os.urandom(4).hex()}.partial"
+        filesystem.make(self.settings._replace(path=ready))
+        try:
+            with Translating(ready, 0):
+                with closing(connect_unchanging(path)) as source:
+                    source.execute("VACUUM INTO ?", (ready,))
+                with self.beside(ready) as copy:
+                    run_steps(copy.raw(), copy.settings)
+                    told = self._fit(copy, path)
+                    faults = [f for f in copy.check(deep=True) if f.level == "damage"]
+            if faults:
+                raise Damaged(path=path, reason=faults[0].message)
+            yield ready, told
+        finally:
+            copies.discard(ready)
+
+    def _fit(self, copy: "Recovering", path: str) -> Recovered:
+        """Take out of the copy what was purged since, and compare it with the store."""
+        notes: list[str] = []
+        ours: dict[str, int] = {}
+        buried = 0
+        try:
+            tombstones = self.all("SELECT uid, purged_at, origin_sha256, crc FROM tombstones")
+            kept = dict(self.all("SELECT name, value FROM meta"))
+            ours = dict(self.all("SELECT uid, crc FROM memories"))
+        except MemaiError as error:
+            if isinstance(error, NewerStore):
+                raise
+            tombstones, kept = [], {}
+            notes.append(
+                "The store as it is cannot be read: what it held beyond the backup, and what was "
+                f"purged since, is not known. {error.message}"
+            )
+        theirs = dict(copy.all("SELECT uid, crc FROM memories"))
+        with copy.writing():
+            for row in tombstones:
+                buried += copy.run("DELETE FROM memories WHERE uid = ?", row[:1])
+                theirs.pop(row[0], None)
+                copy.run("INSERT OR REPLACE INTO tombstones VALUES(?, ?, ?, ?)", row)
+            for name in ("last_backup", "backup_folders"):
+                if name in kept:
+                    copy.set_meta(name, kept[name])
+            copy.set_meta("erase_pending", None)
+            changes = max(int(kept.get("changes", "0")), int(copy.meta("changes") or "0"))
+            copy.run(
+                "INSERT OR REPLACE INTO meta(name, value) VALUES('changes', ?)",
+                (str(changes + _JUMP),),
+            )
+        return Recovered(
+            path=self.path,
+            backup=path,
+            safety=None,
+            memories=len(theirs),
+            back=len(theirs.keys() - ours.keys()),
+            gone=len(ours.keys() - theirs.keys()),
+            changed=sum(ours.get(uid, crc) != crc for uid, crc in theirs.items()),
+            buried=buried,
+            notes=tuple(notes),
+        )
+
+    def _keep(self, safety: str) -> str | None:
+        """Copy the store as it is, verified if it can be, else as it lies."""
+        try:
+            if not self.exists():
+                return None
+            return self.copy(safety).path
+        except (MemaiError, apsw.Error) as error:
+            if isinstance(error, NewerStore):
+                raise
+            if isinstance(error, ForeignFile) and self._is_database():
+                raise
+        try:
+            return self.copy(safety, verified=False).path
+        except (MemaiError, apsw.Error):
+            self.close()  # nobody can use a file without a first page: it is copied as bytes
+            with self._translated:
+                copies.write_bytes(os.path.realpath(self.path), safety)
+            return safety
+
+    def _is_database(self) -> bool:
+        """Whether SQLite can read the file at all."""
+        try:
+            with closing(apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READWRITE)) as file:
+                file.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                rows(file, "PRAGMA user_version")
+        except apsw.Error:
+            return False
+        return True
+
+    def _take_over(self, prepared: str) -> None:
+        """Put the prepared file into the live one, in one transaction."""
+        filesystem.make(self.settings)
+        place = os.path.realpath(self.path)
+        # Not with all the settings of other connections: they need a schema that can be read.
+        with closing(apsw.Connection(place, flags=apsw.SQLITE_OPEN_READWRITE)) as live:
+            live.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            live.set_busy_handler(Patience(self.settings.busy_seconds))
+            try:
+                mode = "delete" if filesystem.is_network(place) else "wal"
+                use_journal(live, mode, self.settings.busy_seconds)
+                live.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
+                live.execute("PRAGMA fullfsync = 1")
+            except (apsw.CorruptError, apsw.NotADBError):
+                live.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 1)
+                live.execute("VACUUM")
+                live.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 0)
+            with (
+                closing(apsw.Connection(prepared, flags=apsw.SQLITE_OPEN_READWRITE)) as source,
+                live.backup("main", source, "main") as backup,
+            ):
+                patience, tries = Patience(self.settings.busy_seconds), 0
+                while not backup.done:
+                    try:
+                        backup.step(-1)
+                    except (apsw.BusyError, apsw.LockedError):
+                        if not patience(tries):
+                            raise
+                        tries += 1
+            if rows(live, "PRAGMA quick_check(1)") != [("ok",)]:
+                raise StorageFault(path=self.path, reason="what was written does not read back")
