@@ -33,7 +33,6 @@ class Asking:
         self.signature = signature
         self.store = store
         self.empty_input = False
-        self.stdin_taken_by: str | None = None
         self.draft: Draft | None = None
 
     def __enter__(self) -> Self:
@@ -58,10 +57,22 @@ class Asking:
                 arguments[p.argument] = value
         self._ask_for_text(arguments)
         self._ask_for_phrase(arguments)
+        self._no_files(arguments)
         for p in self.signature.positionals():
             if p.required and arguments.get(p.argument) is None:
                 raise UsageError(reason=self._missing(p))
         return arguments
+
+    def _no_files(self, arguments: dict[str, Any]) -> None:
+        """Refuse the file of a backup where a uid is expected; raises UsageError."""
+        if self.operation.name != "restore":
+            return
+        for uid in arguments.get("uids") or ():
+            if "/" in uid or uid.endswith(".db"):
+                raise UsageError(
+                    reason=f"'{uid}' is no uid: restore brings back forgotten memories. For a "
+                    f"backup say 'memai recover {uid}'."
+                )
 
     def nothing(self) -> Changed | None:
         """Return the answer if the uids were to come from standard input and none came."""
@@ -78,30 +89,23 @@ class Asking:
                 if value is not None:
                     raise UsageError(reason="Give the text on the line or with --file, not both.")
                 return read_file(file)
-            return self._standard_input(p) if value == "-" else value
+            return read_input() if value == "-" else value
         if not p.many:
             return value
         values = tuple(value or ())
         if p.param.positional and p.param.completes == "uid" and "-" in values:
-            values = self._uids(p, values)
+            values = self._uids(values)
         if p.param.commas:
             values = tuple(part for item in values for part in _parts(item))
         return values or (() if self.empty_input else None)
 
-    def _uids(self, p: Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    def _uids(self, values: tuple[str, ...]) -> tuple[str, ...]:
         """Return the uids; `-` stands for the first fields of the lines of standard input."""
-        lines = self._standard_input(p).splitlines()
+        lines = read_input().split("\n")
         read = tuple(line.split("\t")[0].strip() for line in lines if line.strip())
         found = tuple(uid for value in values for uid in (read if value == "-" else (value,)))
         self.empty_input = not found
         return found
-
-    def _standard_input(self, p: Parameter) -> str:
-        """Read standard input once."""
-        if self.stdin_taken_by is not None:
-            raise UsageError(reason="Standard input ('-') can be read for one argument only.")
-        self.stdin_taken_by = p.name
-        return read_input()
 
     def _ask_for_text(self, arguments: dict[str, Any]) -> None:
         """Open an editor where the text is missing and a person is there."""

@@ -97,14 +97,19 @@ def write_plain(
     _see_also(to)
 
 
+class _Shown(dict[str, str]):
+    """What stands for the placeholders of examples."""
+
+    def __missing__(self, name: str) -> str:
+        return name.upper()
+
+
+_EXAMPLE = _Shown(uid="7f3kq2zmxa", other="k4m8p0tzw2", linked="k4m8p0tzw2")
+
+
 def example_of(example: str) -> str:
     """Return an example as it is shown, with uids as they look."""
-    return example.format(
-        uid="7f3kq2zmxa",
-        other="k4m8p0tzw2",
-        linked="k4m8p0tzw2",
-        backup="~/.memai/backups/memai-20261130T081246.123456Z.db",
-    )
+    return example.format_map(_EXAMPLE)
 
 
 def _from_input(p: Parameter) -> bool:

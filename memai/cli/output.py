@@ -237,7 +237,7 @@ def _items(answer: Any) -> tuple[Any, ...]:
 
 def _list(answer: Any) -> tuple[Any, ...] | None:
     """Return the list that is all of an answer, None where it is more than that."""
-    for name in ("memories", "hits", "pairs", "domains", "findings"):
+    for name in ("memories", "hits", "pairs", "domains", "findings", "backups"):
         items = getattr(answer, name, None)
         if isinstance(items, tuple):
             return items

@@ -132,9 +132,9 @@ def _type(p: Parameter) -> kinds.AnyType:
     if p.choices:
         return kinds.Choice(p.choices)
     if p.kind == "integer":
-        return click.IntRange(p.param.at_least, p.param.at_most)
+        return kinds.Number(p.param.at_least, p.param.at_most)
     if p.kind == "number":
-        return click.FLOAT
+        return kinds.Number(p.param.at_least, p.param.at_most, whole=False)
     if p.kind == "flag":
         return click.BOOL
     if p.name == "relation":

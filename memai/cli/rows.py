@@ -97,6 +97,16 @@ def _related(answer: records.Related, _verbose: bool) -> Iterator[tuple[Any, ...
         yield r.direction, r.type, r.uid, r.created_at, r.agent, r.note, r.first_line
 
 
+def _imported(answer: records.Imported, _verbose: bool) -> Iterator[tuple[Any, ...]]:
+    yield "new", answer.new
+    yield "changed", answer.changed
+    yield "same", answer.same
+    for c in (*answer.changes, *answer.conflicts):
+        yield c.what, c.uid, c.place, c.first_line, c.why or ""
+    for fault in answer.errors:
+        yield "error", fault.place, fault.reason
+
+
 def _shown(answer: records.Shown) -> Iterator[str]:
     """Yield a memory: a head of names and values, an empty line, then its text unchanged."""
     m = answer.memory
@@ -161,6 +171,10 @@ _ROWS: dict[type, Callable[[Any, bool], Iterable[tuple[Any, ...]]]] = {
     ],
     records.Health: lambda a, _v: [(f.level, f.code, f.message, f.fix or "") for f in a.findings],
     records.BackedUp: lambda a, _v: [(a.path, a.sha256, a.memories)],
+    records.Backups: lambda a, _v: [
+        (b.path, b.created_at, b.state, b.memories, b.bytes, b.sha256) for b in a.backups
+    ],
+    records.Imported: _imported,
 }
 _NAMES_OF: dict[type, Callable[[Any], Iterable[str]]] = {
     records.Written: lambda a: [a.uid],
@@ -182,4 +196,6 @@ _NAMES_OF: dict[type, Callable[[Any], Iterable[str]]] = {
     records.Domains: lambda a: [d.domain or NO_DOMAIN for d in a.domains],
     records.Duplicates: lambda a: [uid for p in a.pairs for uid in (p.uid, p.other)],
     records.BackedUp: lambda a: [a.path],
+    records.Backups: lambda a: [b.path for b in a.backups],
+    records.Recovered: lambda a: [a.path],
 }

@@ -6,6 +6,8 @@ from typing import NamedTuple
 from memai.terminal import one_line, safe, width
 
 GAP = "  "
+INDENT = "  "
+NARROWEST = 24  # columns a text needs beside its uid
 # Colours (SGR codes). What warns is red, what is certain green, what is beside the point dim.
 UID, DOMAIN, DIM, STRONG, MARK, WARNING, GOOD = "33", "32", "2", "1", "1;31", "31", "32"
 TYPES = {"checkpoint": "36", "handoff": "35", "anti_pattern": "31", "reasoning": "34"}

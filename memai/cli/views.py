@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from memai import records, when
-from memai.cli import style
+from memai.cli import reports, style
 from memai.cli.output import Screen
 from memai.cli.rows import state
-from memai.cli.style import GAP, Cell, laid_out, line, paint, wrapped
+from memai.cli.style import GAP, INDENT, NARROWEST, Cell, laid_out, line, paint, wrapped
 from memai.terminal import cut, safe, width
 from memai.vocabulary import NO_DOMAIN
 
-_NARROWEST = 24  # columns a text needs beside its uid; below that it gets a line of its own
 _ROOMY = 100  # columns from which on what can be spared is shown too
 _WIDEST = 120  # columns that are still read with ease
-_INDENT = "  "
 
 
 def lines(answer: Any, screen: Screen) -> Iterable[str]:
@@ -49,15 +47,15 @@ def table(items: Sequence[Any], screen: Screen) -> Iterator[str]:
         cells.append(Cell(age, style.DIM, age_room))
         left = screen.width - sum(c.columns + len(GAP) for c in cells)
         text: str = getattr(item, "content", "") or getattr(item, "text", "")
-        if left >= _NARROWEST:
+        if left >= NARROWEST:
             cells += _text(item, text, left, screen)
             yield laid_out(cells, screen.colour)
         else:
             yield laid_out(cells, screen.colour)
-            yield _INDENT + laid_out(_text(item, text, screen.width - 2, screen), screen.colour)
+            yield INDENT + laid_out(_text(item, text, screen.width - 2, screen), screen.colour)
         if screen.verbose and isinstance(item, records.Memory):
-            said = cut(GAP.join(_about(item, now)), screen.width - len(_INDENT))
-            yield _INDENT + paint(said, style.DIM, screen.colour)
+            said = cut(GAP.join(_about(item, now)), screen.width - len(INDENT))
+            yield INDENT + paint(said, style.DIM, screen.colour)
 
 
 def _text(item: Any, text: str, room: int, screen: Screen) -> list[Cell]:
@@ -92,7 +90,7 @@ def _standing(item: Any) -> list[tuple[str, str]]:
 def _found(answer: records.Found, screen: Screen) -> Iterator[str]:
     """Yield each hit as a head line and the passage that matched."""
     now = when.now()
-    room = min(screen.width, _WIDEST) - len(_INDENT) - 1
+    room = min(screen.width, _WIDEST) - len(INDENT) - 1
     for number, h in enumerate(answer.hits):
         if number:
             yield ""
@@ -110,7 +108,7 @@ def _found(answer: records.Found, screen: Screen) -> Iterator[str]:
             cells.append(Cell(cut(tags, left), style.DIM))
         yield laid_out(cells, screen.colour)
         for wrap in wrapped(h.snippet, h.marks, room, 4, screen.colour):
-            yield _INDENT + wrap
+            yield INDENT + wrap
         if screen.verbose:
             scores = [f"{name} {value:g}" for name, value in h.scores.items()]
             details = [
@@ -119,8 +117,8 @@ def _found(answer: records.Found, screen: Screen) -> Iterator[str]:
                 f"agent {line(h.agent)}",
                 f"characters {h.span[0]}:{h.span[1]} of {h.content_chars}",
             ]
-            said = cut(GAP.join(details), screen.width - len(_INDENT))
-            yield _INDENT + paint(said, style.DIM, screen.colour)
+            said = cut(GAP.join(details), screen.width - len(INDENT))
+            yield INDENT + paint(said, style.DIM, screen.colour)
 
 
 def _shown(answer: records.Shown, screen: Screen) -> Iterator[str]:
@@ -142,9 +140,9 @@ def _shown(answer: records.Shown, screen: Screen) -> Iterator[str]:
     for h in answer.outline:
         cells = [
             Cell(f"{h.start}:{h.end}", style.DIM, 15),
-            Cell(cut(line(h.first_line), max(screen.width - 19, _NARROWEST))),
+            Cell(cut(line(h.first_line), max(screen.width - 19, NARROWEST))),
         ]
-        yield _INDENT + laid_out(cells, on)
+        yield INDENT + laid_out(cells, on)
     if answer.relations:
         yield from _headed("Relations", on)
         yield from _relations(answer.relations, screen)
@@ -154,7 +152,7 @@ def _shown(answer: records.Shown, screen: Screen) -> Iterator[str]:
         said = f"version {e.version} until {when.age(e.at, now)}: "
         said += f"{', '.join(sorted(e.before))} changed by {line(e.agent)}"
         said += f" ({line(e.reason)})" if e.reason else ""
-        yield _INDENT + cut(said, screen.width - len(_INDENT))
+        yield INDENT + cut(said, screen.width - len(INDENT))
 
 
 def _about(m: records.Memory, now: str) -> Iterator[str]:
@@ -187,9 +185,9 @@ def _relations(relations: Sequence[records.Linked], screen: Screen) -> Iterator[
             Cell(r.uid, style.UID, 10),
         ]
         note = f" ({line(r.note)})" if r.note else ""
-        left = screen.width - len(_INDENT) - sum(c.columns + len(GAP) for c in cells)
-        cells.append(Cell(cut(line(r.first_line) + note, max(left, _NARROWEST))))
-        yield _INDENT + laid_out(cells, screen.colour)
+        left = screen.width - len(INDENT) - sum(c.columns + len(GAP) for c in cells)
+        cells.append(Cell(cut(line(r.first_line) + note, max(left, NARROWEST))))
+        yield INDENT + laid_out(cells, screen.colour)
 
 
 def _pulse(answer: records.Pulse, screen: Screen) -> Iterator[str]:
@@ -201,7 +199,7 @@ def _pulse(answer: records.Pulse, screen: Screen) -> Iterator[str]:
         place = line(m.domain or NO_DOMAIN)
         head = [Cell("Checkpoint", style.STRONG), Cell(m.uid, style.UID), Cell(place, style.DOMAIN)]
         head.append(Cell(when.age(m.created_at, when.now()), style.DIM))
-        text = [_INDENT + part for part in safe(m.content).rstrip("\n").split("\n")]
+        text = [INDENT + part for part in safe(m.content).rstrip("\n").split("\n")]
         parts.append([laid_out(head, on), *text, *_relations(related, screen)])
     for title, digests in (
         ("Open hand-offs", answer.handoffs),
@@ -229,100 +227,6 @@ def _pulse(answer: records.Pulse, screen: Screen) -> Iterator[str]:
         yield from part
 
 
-def _domains(answer: records.Domains, screen: Screen) -> Iterator[str]:
-    """Yield a table; the domains stand last, because only they may be wide."""
-    if not answer.domains:
-        return
-    from tabulate import tabulate
-
-    now = when.now()
-    found = [
-        (
-            d.memories,
-            d.current,
-            when.age(d.latest_at, now),
-            paint(line(d.domain or NO_DOMAIN), style.DOMAIN, screen.colour),
-        )
-        for d in answer.domains
-    ]
-    heads = ("memories", "current", "latest", "domain")
-    yield from tabulate(found, heads, tablefmt="plain", disable_numparse=[2, 3]).split("\n")
-
-
-def _duplicates(answer: records.Duplicates, screen: Screen) -> Iterator[str]:
-    """Yield each pair on two lines, with how alike they are and by what measure."""
-    for number, p in enumerate(answer.pairs):
-        if number:
-            yield ""
-        head = [Cell(f"{p.score:.2f}", style.STRONG, 4), Cell(p.method, style.DIM, 9)]
-        used = sum(c.columns + len(GAP) for c in head) + 10 + len(GAP)
-        room = max(screen.width - used, _NARROWEST)
-        for begin, uid, text in (
-            (head, p.uid, p.first_line),
-            ([Cell("", "", 4), Cell("", "", 9)], p.other, p.other_first_line),
-        ):
-            cells = [*begin, Cell(uid, style.UID, 10), Cell(cut(line(text), room))]
-            yield laid_out(cells, screen.colour)
-        if screen.verbose:
-            yield " " * (used - 12) + paint(line(p.why), style.DIM, screen.colour)
-
-
-def _health(answer: records.Health, screen: Screen) -> Iterator[str]:
-    """Yield each finding with what to do, or that there is none."""
-    colours = {"damage": style.WARNING + ";1", "problem": style.WARNING, "advice": style.DIM}
-    for f in answer.findings:
-        yield paint(f.level, colours.get(f.level, ""), screen.colour) + f": {line(f.message)}"
-        if f.fix:
-            yield _INDENT + f"do: {line(f.fix)}"
-    if answer.ok:
-        yield paint("All is well", style.GOOD, screen.colour) + f": {', '.join(answer.checked)}."
-
-
-def _stats(answer: records.Stats, screen: Screen) -> Iterator[str]:
-    """Yield where the store is and what it holds."""
-    c, now = answer.counts, when.now()
-    size = f"{_bytes(c.bytes)}, log {_bytes(c.wal_bytes)}" if answer.exists else "not made yet"
-    dim = f", {answer.space.dim} dimensions" if answer.space else ""
-    about = [
-        ("store", line(answer.path)),
-        ("size", size),
-        ("domain at hand", line(answer.domain or NO_DOMAIN)),
-        ("model", line(answer.model) + dim),
-        ("last backup", when.age(answer.last_backup, now) if answer.last_backup else "never"),
-        ("memories", f"{c.memories}, of them {c.superseded} superseded"),
-        ("relations", str(c.relations)),
-        ("edits", str(c.edits)),
-        ("without vectors", str(c.without_vectors)),
-    ]
-    room = max(len(name) for name, _ in about)
-    for name, value in about:
-        yield laid_out([Cell(name, style.DIM, room), Cell(value)], screen.colour)
-    counted = (
-        ("type", c.by_type),
-        ("status", c.by_status),
-        ("confidence", c.by_confidence),
-        ("domain", c.by_domain),
-    )
-    if not c.memories:
-        return
-    from tabulate import tabulate
-
-    for name, counts in counted:
-        found = [(count, line(value or NO_DOMAIN)) for value, count in counts.items()]
-        yield ""
-        yield from tabulate(found, ("memories", name), tablefmt="plain").split("\n")
-
-
-def _bytes(count: int) -> str:
-    """Return a size for people."""
-    size = float(count)
-    for unit in ("bytes", "KB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
-
-
 def _any(value: Any, indent: str = "") -> Iterator[str]:
     """Yield an answer that has no view of its own: names and values, nested ones indented."""
     for name, item in value.items():
@@ -331,11 +235,11 @@ def _any(value: Any, indent: str = "") -> Iterator[str]:
         label = f"{indent}{line(str(name))}"
         if isinstance(item, dict):
             yield f"{label}:"
-            yield from _any(item, indent + _INDENT)
+            yield from _any(item, indent + INDENT)
         elif isinstance(item, list) and any(isinstance(part, dict) for part in item):
             yield f"{label}:"
             for part in item:
-                yield from _any(part, indent + _INDENT)
+                yield from _any(part, indent + INDENT)
                 yield ""
         else:
             many = ", ".join(map(str, item)) if isinstance(item, list) else item
@@ -358,19 +262,18 @@ _VIEWS: dict[type, Callable[[Any, Screen], Iterable[str]]] = {
     ],
     records.Purged: lambda a, s: [
         f"{paint(a.uid, style.UID, s.colour)}  "
-        + ("erased for good" if a.erased else "removed; its bytes leave the disk later")
+        + (
+            "would be erased for good"
+            if not a.removed
+            else "erased for good"
+            if a.erased
+            else "removed; its bytes leave the disk later"
+        )
     ],
     records.Listed: lambda a, s: table(a.memories, s),
     records.Found: _found,
     records.Shown: _shown,
     records.Pulse: _pulse,
     records.Related: lambda a, s: _relations(a.relations, s),
-    records.Domains: _domains,
-    records.Duplicates: _duplicates,
-    records.Health: _health,
-    records.Stats: _stats,
-    records.BackedUp: lambda a, _s: [
-        f"{a.memories} memories in {line(a.path)}",
-        f"SHA-256 {a.sha256}",
-    ],
+    **reports.VIEWS,
 }
