@@ -49,7 +49,7 @@ def _fit_shown(answer: dict[str, Any], budget: int, offset: int) -> dict[str, An
     rest = _fewer(rest, budget // 2)
     notes = [note[:_ECHO] for note in answer["notes"][:5]]
     spare = budget - size(rest) - size(notes) - 240
-    kept = _within(content, spare)
+    kept = within(content, spare)
     if kept < len(content):
         end = offset + kept
         notes.append(f"This is {offset}:{end} of the content; read on with span '{end}:'.")
@@ -60,7 +60,7 @@ def _fit_shown(answer: dict[str, Any], budget: int, offset: int) -> dict[str, An
     return {"truncated": True, **{k: v for k, v in fitted.items() if k != "truncated"}}
 
 
-def _within(content: str, most: int) -> int:
+def within(content: str, most: int) -> int:
     """Return how many characters of a text fit into so many bytes of JSON."""
     low, high = 0, min(len(content), max(most, 0))
     while low < high:

@@ -22,12 +22,17 @@ _EMPTY = (
 
 
 class Sdk(NamedTuple):
-    """What is used of the SDK: server class, message envelope, parser of a decoded line, error."""
+    """What is used of the SDK.
+
+    The server's class, the envelope of a message, the parser of a decoded line, the error that
+    becomes one of the protocol, and how long a client may keep an answer.
+    """
 
     server: Any
     session_message: Any
     parse: Any
     error: Any
+    cache_hint: Any
 
 
 def load(*, light: bool = True) -> Sdk:
@@ -72,9 +77,11 @@ def _light() -> Sdk:
 
 
 def _names() -> Sdk:
+    from mcp.server.caching import CacheHint
     from mcp.server.lowlevel.server import Server
     from mcp.shared.exceptions import MCPError
     from mcp.shared.message import SessionMessage
     from mcp_types import jsonrpc_message_adapter
 
-    return Sdk(Server, SessionMessage, jsonrpc_message_adapter.validate_python, MCPError)
+    parse = jsonrpc_message_adapter.validate_python
+    return Sdk(Server, SessionMessage, parse, MCPError, CacheHint)

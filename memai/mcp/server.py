@@ -14,6 +14,10 @@ _WORKERS = 4
 _NOT_A_NAME = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _INVALID_PARAMS = -32602
 
+# Lists are the same as long as a server lives, a resource is as old as it is read.
+_FOR_AN_HOUR = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
+_NOT_AT_ALL = ("resources/read",)
+
 
 class Backend:
     """One store for any number of connections: who calls, and the threads that do the work."""
@@ -49,10 +53,22 @@ class Backend:
         client = parameters.client_info.name if parameters is not None else ""
         return Caller(
             agent=name_of(settings.agent or client) or "mcp",
-            session=name_of(settings.session) or self._session,
+            session=name_of(settings.session) or self._session_of(context.request),
             domain=settings.domain,
             remote=True,
         )
+
+    def _session_of(self, request: Any) -> str:
+        """Return the name of a connection.
+
+        Over HTTP each has an id that must not be in the store: whoever knows it can use it.
+        """
+        id = request.headers.get("mcp-session-id") if request is not None else None
+        if not id:
+            return self._session
+        import hashlib
+
+        return "mcp-" + hashlib.sha256(id.encode()).hexdigest()[:10]
 
 
 def name_of(text: str | None) -> str | None:
@@ -65,7 +81,7 @@ def build(sdk: Sdk, backend: Backend) -> Any:
     calls = backend.calls
 
     async def list_tools(_context: Any, _parameters: Any) -> dict[str, Any]:
-        return {"tools": await backend.do(calls.tools)}
+        return _final({"tools": await backend.do(calls.tools)})
 
     async def call_tool(context: Any, parameters: Any) -> dict[str, Any]:
         from memai.mcp import asking
@@ -73,49 +89,44 @@ def build(sdk: Sdk, backend: Backend) -> Any:
         name, arguments = parameters.name, parameters.arguments
         caller = backend.caller(context)
         if asking.wanted(calls.profile, name, arguments, context):
-            return await asking.purge(backend, context, parameters, caller)
-        answer: dict[str, Any] = await backend.do(calls.tool, name, arguments, caller)
-        return answer
+            return _final(await asking.purge(backend, context, parameters, caller))
+        return _final(await backend.do(calls.tool, name, arguments, caller))
 
     async def list_resources(_context: Any, _parameters: Any) -> dict[str, Any]:
         from memai.mcp.resources import RESOURCES
 
-        return {"resources": RESOURCES}
+        return _final({"resources": RESOURCES})
 
     async def list_templates(_context: Any, _parameters: Any) -> dict[str, Any]:
         from memai.mcp.resources import TEMPLATES
 
-        return {"resourceTemplates": TEMPLATES}
+        return _final({"resourceTemplates": TEMPLATES})
 
     async def read_resource(context: Any, parameters: Any) -> dict[str, Any]:
         uri = str(parameters.uri)
-        answer: dict[str, Any] = await backend.ask(
-            calls.resource, uri, backend.caller(context), uri=uri
-        )
-        return answer
+        return _final(await backend.ask(calls.resource, uri, backend.caller(context), uri=uri))
 
     async def list_prompts(_context: Any, _parameters: Any) -> dict[str, Any]:
         from memai.mcp.prompts import PROMPTS
 
-        return {"prompts": PROMPTS}
+        return _final({"prompts": PROMPTS})
 
     async def get_prompt(context: Any, parameters: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = await backend.ask(
-            calls.prompt, parameters.name, parameters.arguments, backend.caller(context)
-        )
-        return answer
+        name, arguments = parameters.name, parameters.arguments
+        return _final(await backend.ask(calls.prompt, name, arguments, backend.caller(context)))
 
     async def complete(context: Any, parameters: Any) -> dict[str, Any]:
-        begun = parameters.argument
-        answer: dict[str, Any] = await backend.ask(
-            calls.completion, begun.name, begun.value, backend.caller(context)
-        )
-        return answer
+        name, begun = parameters.argument.name, parameters.argument.value
+        return _final(await backend.ask(calls.completion, name, begun, backend.caller(context)))
 
     server = sdk.server(
         "memai",
         version=_version(),
         instructions=_instructions(),
+        cache_hints={
+            **dict.fromkeys(_FOR_AN_HOUR, sdk.cache_hint(3_600_000, "private")),
+            **dict.fromkeys(_NOT_AT_ALL, sdk.cache_hint(0, "private")),
+        },
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
@@ -127,6 +138,11 @@ def build(sdk: Sdk, backend: Backend) -> Any:
     )
     server.middleware.clear()  # nothing is reported anywhere
     return server
+
+
+def _final(answer: dict[str, Any]) -> dict[str, Any]:
+    """Mark an answer that is not an interim one, as the later protocol wants it."""
+    return {"resultType": "complete", **answer}
 
 
 def _version() -> str:

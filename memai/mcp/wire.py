@@ -126,14 +126,16 @@ class Reader:
     def _message(self, item: Any) -> Any:
         """Return one message for the SDK, or None after an answer."""
         id = item.get("id") if isinstance(item, dict) else None
+        reason = "The message is no request, notification or response."
         if isinstance(id, bool) or not isinstance(id, str | int):
             id = None
+            if isinstance(item, dict) and "id" in item and "method" in item:
+                reason = "The id of a request is text or a whole number."
+                item = None  # else it would pass for a notification, which nobody answers
         try:
             message = self._sdk.parse(item, by_name=False)
         except Exception:  # noqa: BLE001 - whatever a validator says, the client gets one sentence
-            self._writer.refuse(
-                id, _INVALID_REQUEST, "The message is no request, notification or response."
-            )
+            self._writer.refuse(id, _INVALID_REQUEST, reason)
             return None
         if id is not None and "method" in item:
             self._writer.owed.add(id)
@@ -152,14 +154,18 @@ def _lines(descriptor: int) -> Iterator[bytes | tuple[bytes, bytes]]:
         *whole, rest = chunk.split(b"\n")
         for part in whole:
             kept += part
-            yield (bytes(kept[:_EDGE]), bytes(kept[-_EDGE:])) if long else bytes(kept)
+            yield _line(kept, long=long or len(kept) > MAX_LINE)
             kept, long = bytearray(), False
         kept += rest
         if len(kept) > MAX_LINE:
             long = True
             del kept[_EDGE:-_EDGE]
     if kept:
-        yield (bytes(kept[:_EDGE]), bytes(kept[-_EDGE:])) if long else bytes(kept)
+        yield _line(kept, long=long)
+
+
+def _line(kept: bytearray, *, long: bool) -> bytes | tuple[bytes, bytes]:
+    return (bytes(kept[:_EDGE]), bytes(kept[-_EDGE:])) if long else bytes(kept)
 
 
 def _find_id(head: bytes, tail: bytes) -> str | int | None:

@@ -1,5 +1,6 @@
 """A raw client: a server as a child process, and one line of JSON at a time."""
 
+import contextlib
 import json
 import os
 import queue
@@ -20,7 +21,7 @@ from memai.settings import resolve
 
 LATEST_HANDSHAKE = "2025-11-25"
 MODERN = "2026-07-28"
-SERVE = "from memai.mcp import serve; from memai.settings import resolve; serve(resolve(){})"
+SERVE = "from memai.mcp import serve; from memai.settings import resolve; serve(resolve(){options})"
 
 
 class Server:
@@ -140,7 +141,7 @@ def start(home: Path) -> Iterator[Start]:
         **options: Any,
     ) -> Server:
         said = "".join(f", {name}={value!r}" for name, value in options.items())
-        command = [sys.executable, *python, "-c", code.format(said)]
+        command = [sys.executable, *python, "-c", code.replace("{options}", said)]
         server = Server(command, env or {}, **(popen or {}))
         started.append(server)
         if shake:
@@ -154,10 +155,8 @@ def start(home: Path) -> Iterator[Start]:
             server.process.wait()
         for stream in (server.process.stdin, server.process.stdout, server.process.stderr):
             if stream:
-                try:
+                with contextlib.suppress(OSError):
                     stream.close()
-                except OSError:
-                    pass
 
 
 class Local:
@@ -209,3 +208,18 @@ def local(home: Path) -> Iterator[Callable[..., Local]]:
 def tools(local: Callable[..., Local]) -> Local:
     """Offer everything, purging included."""
     return local(tools="all", allow_purge=True)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for tests that leave nothing behind."""
+    folder = tmp_path_factory.mktemp("shared")
+    env = {"HOME": str(folder), "MEMAI_HOME": str(folder / "memai")}
+    server = Server([sys.executable, "-c", SERVE.replace("{options}", "")], env)
+    server.shake()
+    yield server
+    assert server.leave() == 0
+    assert server.process.stdout
+    assert server.process.stderr
+    server.process.stdout.close()
+    server.process.stderr.close()
