@@ -125,6 +125,17 @@ class Scored(NamedTuple):
     end: int = 0
 
 
+class Glance(NamedTuple):
+    """What the order of hits needs to know of a memory without reading it.
+
+    `beginning` are its first characters.
+    """
+
+    created_at: str
+    confidence: str
+    beginning: str
+
+
 class Where(NamedTuple):
     """A filter, exact on every route. None and () mean "any"; domain '-' means "none"."""
 
@@ -163,11 +174,45 @@ class Connected(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Purged(NamedTuple):
-    """What purge answers; `erased` is false while a reader still holds the bytes on disk."""
+class FieldChange(NamedTuple):
+    """How one field changed; of a text `diff` has the lines that differ, after + and -."""
+
+    field: str
+    before: Any
+    after: Any
+    diff: str | None
+
+
+class Version(NamedTuple):
+    """One version of a memory: who made it when and why, and what it changed."""
+
+    version: int
+    at: str
+    agent: str
+    reason: str | None
+    changes: tuple[FieldChange, ...]
+    content_chars: int
+
+
+class History(NamedTuple):
+    """What history answers, newest version first."""
 
     uid: str
+    versions: tuple[Version, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Purged(NamedTuple):
+    """What purge answers.
+
+    `removed` is false in a dry run, `erased` while a reader still holds the bytes on disk.
+    `backups` are those that still hold the memory, or that cannot be read and may.
+    """
+
+    uid: str
+    removed: bool
     erased: bool
+    backups: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 

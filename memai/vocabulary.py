@@ -151,4 +151,5 @@ BackupPlace = Annotated[
 ]
 BackupFile = Annotated[str, Param("The backup to go back to.", positional=True, completes="path")]
 Verify = Annotated[bool, Param("Read every byte of each backup again.")]
+Revert = Annotated[int, Param("Make it again what it was in this version.", at_least=1)]
 Fix = Annotated[bool, Param("Rebuild words and vectors from the memories, after a backup.")]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from memai.operations.upkeep import export as export
     from memai.operations.upkeep import reembed as reembed
     from memai.operations.upkeep import stats as stats
+    from memai.operations.versions import history as history
     from memai.operations.writing import anti_pattern as anti_pattern
     from memai.operations.writing import checkpoint as checkpoint
     from memai.operations.writing import handoff as handoff
@@ -170,12 +171,21 @@ OPERATIONS: tuple[Operation, ...] = (
         idempotent=True,
     ),
     Operation(
+        "history",
+        "versions.history",
+        "read",
+        ("memai history {uid}",),
+        reads=True,
+        idempotent=True,
+    ),
+    Operation(
         "edit",
         "curating.edit",
         "curate",
         (
             "memai edit {uid} 'Staging resets its database at 02:00.' --reason 'asked ops'",
             "memai edit {uid} --add-tag ops",
+            "memai edit {uid} --revert 1",
         ),
         daily=True,
     ),

@@ -1,11 +1,14 @@
 """Operations that curate: correct, relate, retire, bring back, erase."""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from memai import when
 from memai.errors import ConfirmationNeeded, NoSuchRelation, UsageError
 from memai.operations import checking
 from memai.operations.changing import DRY, change, merge_tags, writing
+from memai.operations.copies import holding
+from memai.operations.versions import REVERTED, as_of
 from memai.records import Changed, Connected, Memory, Purged, Relation, Written
 from memai.store import Store
 from memai.vocabulary import (
@@ -24,6 +27,7 @@ from memai.vocabulary import (
     RelationNote,
     RelationType,
     RemoveTags,
+    Revert,
     Source,
     SupersededBy,
     Tags,
@@ -46,6 +50,7 @@ def edit(
     type: Type | None = None,
     source: Source | None = None,
     clear: Clear | None = None,
+    revert: Revert | None = None,
     version: IfVersion | None = None,
     reason: Reason | None = None,
     allow_secret: AllowSecret = False,
@@ -53,9 +58,9 @@ def edit(
 ) -> Written:
     """Correct a memory: text, tags, domain or type; history keeps the old.
 
-    An edit that changes nothing is no edit.
+    An edit that changes nothing is no edit. With --revert text, tags, domain, type and source
+    become again what they were in an earlier version; history lists them.
     """
-    reason = checking.reason(reason)
     remarks: list[str] = []
     changes: dict[str, Any] = {}
     if content is not None:
@@ -74,15 +79,36 @@ def edit(
     if tags is not None:
         changes["tags"] = checking.tags(tags)
     added, removed = checking.tags(add_tags), checking.tags(remove_tags)
-    if not changes and not added and not removed:
-        raise UsageError(reason="Nothing to edit: give a new text, or a field to change.")
+    why = checking.reason(reason)
+    if bool(changes or added or removed) == (revert is not None):
+        raise UsageError(
+            reason="Nothing to edit: give a new text, or a field to change."
+            if revert is None
+            else "Going back (--revert) and other changes are two edits."
+        )
 
     def changed(memory: Memory) -> Memory:
         kept_tags = merge_tags(changes.get("tags", memory.tags), added, removed)
         return memory._replace(**{**changes, "tags": kept_tags})
 
-    memories, notes = change(store, (uid,), changed, reason, version=version)
+    memories, notes = change(
+        store,
+        (uid,),
+        changed if revert is None else _as_before(store, revert),
+        why if revert is None else why or f"back to version {revert}",
+        version=version,
+    )
     return Written(memories[0].uid, False, memories[0], (*remarks, *notes))
+
+
+def _as_before(store: Store, version: int) -> Callable[[Memory], Memory]:
+    """Return the change that makes of a memory what it was in a version."""
+
+    def changed(memory: Memory) -> Memory:
+        was = as_of(memory, store.history(memory.uid), version)
+        return memory._replace(**{field: getattr(was, field) for field in REVERTED})
+
+    return changed
 
 
 def confidence(
@@ -173,7 +199,11 @@ def forget(
 def restore(
     store: Store, uids: Uids, *, reason: Reason | None = None, dry_run: DryRun = False
 ) -> Changed:
-    """Make memories current again: no longer archived, no longer superseded."""
+    """Make memories current again: no longer archived, no longer superseded.
+
+    Their relations are what they were. To go back to a backup of the store, see recover.
+    """
+    _no_backup(uids)
     why = checking.reason(reason)
 
     def uncover(memory: Memory) -> list[str]:
@@ -192,12 +222,24 @@ def restore(
     return Changed(tuple(m.uid for m in done), tuple(done), tuple(notes))
 
 
-def purge(store: Store, uid: Uid, *, confirm: Confirm | None = None) -> Purged:
+def purge(
+    store: Store, uid: Uid, *, confirm: Confirm | None = None, dry_run: DryRun = False
+) -> Purged:
     """Erase a memory for good: text, history, words, vectors and relations.
 
-    It cannot be undone. It wants the whole uid and the phrase 'DELETE <uid>'.
+    It cannot be undone. It wants the whole uid and the phrase 'DELETE <uid>'. The bytes leave the
+    disk; what remains is the uid and the time. Backups that still hold it are named, exports and
+    other copies are not known.
     """
     whole = store.resolve(uid)
+    if dry_run:
+        held = tuple(holding(store, whole))
+        memory = store.get(whole)
+        remark = (
+            f"It has {memory.version} versions and {len(store.relations(whole))} relations, and is "
+            f"in {len(held)} backups."
+        )
+        return Purged(whole, False, False, held, (remark, DRY))
     if uid != whole or confirm is None or confirm.strip() != f"DELETE {whole}":
         raise ConfirmationNeeded(uid=whole)
     with store.writing():
@@ -207,7 +249,21 @@ def purge(store: Store, uid: Uid, *, confirm: Confirm | None = None) -> Purged:
         "Another process is still reading: the bytes leave the disk when it ends and the next "
         "write or 'memai doctor' has run."
     )
-    return Purged(whole, erased, () if erased else (remark,))
+    notes = [] if erased else [remark]
+    held = tuple(holding(store, whole))
+    if held:
+        notes.append(f"{len(held)} backups still hold it: {', '.join(held)}.")
+    return Purged(whole, True, erased, held, tuple(notes))
+
+
+def _no_backup(uids: Iterable[str]) -> None:
+    """Point who means a backup to the operation for it."""
+    for uid in uids:
+        if "/" in uid or uid.endswith(".db"):
+            raise UsageError(
+                reason=f"'{uid}' is no uid: restore brings back archived memories. To go back to a "
+                f"backup of the whole store: memai recover '{uid}'."
+            )
 
 
 def _relate(

@@ -146,8 +146,7 @@ def _model(store: Store) -> Iterable[Finding]:
         yield Finding(
             "problem",
             "no-model",
-            f"The model '{model.name}' cannot be used: {model.reason}. "
-            "Search finds by words only.",
+            f"The model '{model.name}' cannot be used: {model.reason}. Search finds by words only.",
             "memai reembed",
         )
         return
