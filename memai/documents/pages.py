@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import click
 
+from memai.cli.manual import GROUPS, example_of
 from memai.documents import references, roff
-from memai.documents.tree import Command, commands, options, program
+from memai.documents.tree import SERVE, Command, commands, options, program
 from memai.errors import EXIT_CODES
 from memai.settings import ENVIRONMENT
 from memai.signatures import Parameter
@@ -16,22 +17,7 @@ from memai.signatures import Parameter
 PROSE = os.path.join(os.path.dirname(__file__), "prose")
 """Where what is written by hand stands: NAME.md for what a page says beside what the table says."""
 
-GROUPS = (
-    ("write", "Write"),
-    ("read", "Read"),
-    ("curate", "Curate"),
-    ("look after", "Look after the store"),
-    ("serve", "Serve and explain"),
-)
 CONCEPTS = "memai-concepts"
-
-# Memories and files that examples speak of.
-EXAMPLE_UIDS = {
-    "uid": "k7m2x9q4td",
-    "other": "p3v8r5w1zn",
-    "linked": "h6c0y4b7sg",
-    "backup": "~/.memai/backups/memai-20261130T081246.123456Z.db",
-}
 
 _LONG = 72  # characters of an example that fit a terminal of 80 columns
 
@@ -81,7 +67,7 @@ def _program_page(known: list[Command], prose: str) -> Page:
     """Return the page of the program itself."""
     own = roff.sections(prose)
     lists = []
-    for group, title in GROUPS:
+    for group, title in {**GROUPS, SERVE: "Serve and explain"}.items():
         lists.append(roff.subheading(title))
         lists += [
             roff.definition(f"{roff.bold(command.page)}(1)", command.summary)
@@ -223,9 +209,10 @@ def _examples(command: Command, prose: str) -> Iterator[str]:
 
 
 def examples(command: Command) -> list[str]:
-    """Return the examples of the table, with uids in place of the names of memories."""
-    shown = command.operation.examples if command.operation else ()
-    return [example.format_map(EXAMPLE_UIDS) for example in shown]
+    """Return the examples of the table as help shows them."""
+    return [
+        example_of(example) for example in (command.operation.examples if command.operation else ())
+    ]
 
 
 def folded(example: str) -> str:

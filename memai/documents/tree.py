@@ -11,6 +11,9 @@ from memai.cli.program import Program
 from memai.operations import Operation
 from memai.signatures import Parameter
 
+SERVE = "serve"
+"""The group of the commands that are no operation."""
+
 _EVERYWHERE = frozenset(described[0] for described in EVERYWHERE)
 
 
@@ -31,7 +34,7 @@ class Command(NamedTuple):
     @property
     def group(self) -> str:
         """Where it stands in the list of commands; what is no operation stands together."""
-        return self.operation.group if self.operation else "serve"
+        return self.operation.group if self.operation else SERVE
 
     def arguments(self) -> list[click.Argument]:
         """Return what is given by place."""
