@@ -22,6 +22,29 @@ GROUPS = {
 _EVERYWHERE = frozenset(name for name, *_ in EVERYWHERE) | {"help_"}
 
 
+def page_of(context: click.Context) -> str:
+    """Return the help of a command."""
+    formatter = _formatter()
+    context.command.format_help(context, formatter)
+    return formatter.getvalue()
+
+
+def page_about(name: str) -> str:
+    """Return one of the pages that belong to no command."""
+    title, rows = TOPICS[name]
+    formatter = _formatter()
+    formatter.write_text(title)
+    formatter.write_paragraph()
+    with formatter.indentation():
+        formatter.write_dl([(str(term), text) for term, text in rows], col_max=26)
+    return formatter.getvalue()
+
+
+def _formatter() -> click.HelpFormatter:
+    """Return a page as wide as the screen, but no wider than is read with ease."""
+    return click.HelpFormatter(width=min(output.size()[0], 100) - 2)
+
+
 def summaries() -> Iterator[tuple[str, str]]:
     """Yield each command with its summary, in the order of the table."""
     for op in OPERATIONS:
@@ -190,15 +213,6 @@ def _see_also(to: click.HelpFormatter) -> None:
 def _heading(title: str) -> str:
     """Return a heading, bold where it can be."""
     return style.paint(title, style.STRONG, output.coloured(sys.stdout))
-
-
-def topic(name: str, to: click.HelpFormatter) -> None:
-    """Write one of the pages that belong to no command."""
-    title, rows = TOPICS[name]
-    to.write_text(title)
-    to.write_paragraph()
-    with to.indentation():
-        to.write_dl([(str(term), text) for term, text in rows], col_max=26)
 
 
 _OUTPUT = (

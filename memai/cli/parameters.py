@@ -152,9 +152,9 @@ def _everywhere_type(name: str, value: str | tuple[str, ...] | None) -> kinds.An
 def _help(context: click.Context, _option: click.Parameter, value: bool) -> None:
     """Show the help of a command and leave."""
     if value and not context.resilient_parsing:
-        from memai.cli import output
+        from memai.cli import manual, output
 
-        output.page(context.get_help() + "\n", context.obj)
+        output.page(manual.page_of(context), context.obj)
         context.exit()
 
 

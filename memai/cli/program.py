@@ -118,9 +118,9 @@ def _without_command() -> None:
     """Show the help when there is no command."""
     context = click.get_current_context()
     if context.invoked_subcommand is None:
-        from memai.cli import output
+        from memai.cli import manual, output
 
-        output.page(context.get_help() + "\n", context.obj)
+        output.page(manual.page_of(context), context.obj)
 
 
 def _version(context: click.Context, _option: click.Parameter, value: bool) -> None:

@@ -99,9 +99,7 @@ def _show_help(words: tuple[str, ...]) -> int:
 
     context = click.get_current_context()
     if len(words) == 1 and words[0] in manual.TOPICS:
-        page = context.make_formatter()
-        manual.topic(words[0], page)
-        output.page(page.getvalue(), context.obj)
+        output.page(manual.page_about(words[0]), context.obj)
         return 0
     found: click.Command = program.Program()
     shown = found.make_context("memai", [], obj=context.obj, resilient_parsing=True)
@@ -112,5 +110,5 @@ def _show_help(words: tuple[str, ...]) -> int:
             raise click.UsageError(usage.no_such_command(" ".join(words), names), context)
         shown = inner.make_context(inner.name, [], parent=shown, resilient_parsing=True)
         found = inner
-    output.page(shown.get_help() + "\n", context.obj)
+    output.page(manual.page_of(shown), context.obj)
     return 0

@@ -5,7 +5,7 @@ import click
 # What other programs call it. Nothing here works as a command: it is only understood.
 _COMMANDS = {
     "note": "add save store remember write new create put insert memo",
-    "show": "get read cat view open history",
+    "show": "get read cat view open",
     "forget": "rm delete remove archive del hide",
     "purge": "erase destroy wipe",
     "search": "find query grep ask",
@@ -13,7 +13,7 @@ _COMMANDS = {
     "edit": "update modify change tag mv move",
     "stats": "status info where path",
     "doctor": "check fsck verify health",
-    "restore": "undelete unforget undo unarchive",
+    "restore": "undelete unforget unarchive",
     "recover": "restore-backup",
     "export": "dump",
     "domains": "namespaces projects scopes",
