@@ -125,6 +125,11 @@ CALLS: tuple[Call, ...] = (
     Call("edit", {"uid": "zzzz", "content": "Lost."}, "no-such-memory"),
     Call("edit", {"uid": "{note}", "content": SECRET}, "secret-found"),
     Call("edit", {"uid": "{note}", "clear": ["content"]}, "usage"),
+    Call("edit", {"uid": "{note}", "revert": 1}),
+    Call("edit", {"uid": "{note}", "revert": 99}, "usage"),
+    Call("edit", {"uid": "{note}", "revert": 1, "content": "Both."}, "usage"),
+    Call("history", {"uid": "{note}"}),
+    Call("history", {"uid": "zzzz"}, "no-such-memory"),
     Call("link", {"uid": "{note}", "relation": "blocks", "other": "{other}", "note": "why"}),
     Call("link", {"uid": "{newer}", "relation": "supersedes", "other": "{old}"}),
     Call("link", {"uid": "{old}", "relation": "supersedes", "other": "{newer}"}, "usage"),
@@ -142,11 +147,18 @@ CALLS: tuple[Call, ...] = (
     Call("purge", {"uid": "{note}"}, "confirmation-needed"),
     Call("purge", {"uid": "{note}", "confirm": "DELETE"}, "confirmation-needed"),
     Call("purge", {"uid": "{note}", "confirm": "DELETE {note}"}),
+    Call("purge", {"uid": "{note}", "dry_run": True}),
     Call("duplicates", {"domain": "{domain}"}),
     Call("duplicates", {"domain": "{domain}", "threshold": 0.1, "limit": 1}),
     Call("doctor"),
     Call("doctor", {"deep": True}),
+    Call("doctor", {"secrets": True}),
     Call("backup"),
+    Call("backups"),
+    Call("backups", {"verify": True}),
+    Call("backups", {"place": "/nowhere"}, "usage"),
+    Call("recover", {"file": "{backup}", "dry_run": True}),
+    Call("recover", {"file": "/nowhere/x.db"}, "usage"),
     Call("reembed"),
     Call("stats"),
     Call("export", {"domain": "{domain}"}),
@@ -193,7 +205,8 @@ def fill(store: Store, domain: str) -> dict[str, str]:
     operations.link(store, uids["newer"], "supersedes", uids["old"])
     operations.link(store, uids["checkpoint"], "derived_from", uids["note"], note="as said")
     operations.forget(store, (uids["archived"],))
-    return {**uids, "domain": domain}
+    known = operations.backups(store).backups or (operations.backup(store),)
+    return {**uids, "domain": domain, "backup": known[0].path}
 
 
 def filled_in(arguments: Mapping[str, Any], names: dict[str, str]) -> dict[str, Any]:

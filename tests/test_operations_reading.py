@@ -421,5 +421,5 @@ def test_doctor_fixes_what_it_can(store: Store) -> None:
     assert not operations.doctor(store).ok
     fixed = operations.doctor(store, fix=True)
     assert fixed.ok
-    assert "Backed up" in fixed.notes[0]
+    assert "kept in" in fixed.notes[0]
     assert operations.search(store, "vectors").hits[0].match_source == "both"

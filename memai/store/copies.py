@@ -30,9 +30,7 @@ def stamp() -> str:
     return time.strftime("%Y%m%dT%H%M%S", time.gmtime(seconds)) + f".{micros:06d}Z"
 
 
-def write(
-    source: apsw.Connection, target: str, verify: Callable[[str], None]
-) -> None:
+def write(source: apsw.Connection, target: str, verify: Callable[[str], None]) -> None:
     """Write a copy of an open store to a new file.
 
     A snapshot that blocks nobody and holds no deleted bytes (VACUUM INTO). `verify` gets the path

@@ -16,9 +16,7 @@ _OF_SPACE = (
 class Spaces(Rows):
     """Vectors of many memories."""
 
-    def unembedded(
-        self, space: Space, limit: int, after: int = 0
-    ) -> list[tuple[int, Memory]]:
+    def unembedded(self, space: Space, limit: int, after: int = 0) -> list[tuple[int, Memory]]:
         """Return memories that have no vectors in this space, oldest first, after an engine id."""
         rows = self.all(
             f"SELECT {MEMORY} FROM memories m WHERE m.id > ? AND NOT {_OF_SPACE}"
