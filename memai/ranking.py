@@ -30,6 +30,9 @@ NEAR = 0.25
 66.7 for 0, 0.15 and 0.25; 66.5 for 0.3; 66.0 for 0.4; fewer look-ups the higher it is.
 """
 
+EXACT = 0.15
+"""What an exact substring adds where all that was asked for is held."""
+
 _BLOCK = 32  # tokens; a window is two. Windows of 64: 66.9; of 48 or 32: 66.6; none: 66.3.
 _BESIDE = 0.8  # of what a neighbour says. 0: 66.7; 0.5: 67.2; 0.7: 67.4; 0.8: 67.5; 0.9: 67.6.
 # A newer hit passes an older one it resembles (cosine) that leads by less than _NEWER. Of 28 facts
@@ -195,10 +198,26 @@ def fuse(
         for id, value in scale(scores).items():
             parts.setdefault(id, {})[name] = share * value
     for id, lift in (lifts or {}).items():
-        if id in parts:
-            parts[id]["exact"] = lift
-    ranked = [Ranked(id, sum(given.values()), given) for id, given in parts.items()]
-    return sorted(ranked, key=lambda one: (-one.score, one.id))
+        parts.setdefault(id, {})["exact"] = lift
+    return _ordered(Ranked(id, sum(given.values()), given) for id, given in parts.items())
+
+
+def _ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
+    """Sort by score, those that differ by less than rounding by id."""
+    return sorted(ranked, key=lambda one: (-round(one.score, 6), one.id))
+
+
+def sink(ranked: Sequence[Ranked], contradicted: Sequence[Ranked]) -> list[Ranked]:
+    """Put what was contradicted behind all others, in its own order; its parts say so."""
+    lowest = min((one.score for one in ranked), default=0.0)
+    fall = 1.0 + max((one.score - lowest for one in contradicted), default=0.0)
+    return [
+        *ranked,
+        *(
+            Ranked(one.id, one.score - fall, {**one.parts, "contradicted": -fall})
+            for one in contradicted
+        ),
+    ]
 
 
 def prefer_newer(
@@ -226,7 +245,7 @@ def prefer_newer(
                 gain = max(gain, lead + 1e-6)
         parts = {**low.parts, "newer": gain} if gain else low.parts
         lifted.append(Ranked(low.id, low.score + gain, parts))
-    return sorted(lifted, key=lambda one: (-one.score, one.id))
+    return _ordered(lifted)
 
 
 def closeness(ranked: Sequence[Ranked], covered: float) -> float:

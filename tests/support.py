@@ -52,9 +52,17 @@ class HashedWords:
         """Say that each word is near itself only."""
         return [{token: 1.0} for token in tokens]
 
-    def cosines(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
+    def cosines(
+        self, tokens: Sequence[int], among: Collection[int], at_least: float = 0.0
+    ) -> list[dict[int, float]]:
         """Say the same exactly."""
-        return [{other: float(other == token) for other in among} for token in tokens]
+        return [
+            {other: float(other == token) for other in among if (other == token) >= at_least}
+            for token in tokens
+        ]
+
+    def rows(self, tokens: Collection[int]) -> None:
+        """Have no rows."""
 
     def weight(self, token: int) -> float:
         """Give all words the same weight."""

@@ -72,10 +72,19 @@ class Embedder(Protocol):
         `among`; of a model without such a table it is `cosines`.
         """
 
-    def cosines(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
-        """Return for each of some tokens its cosine (0 if negative) with each token of `among`.
+    def cosines(
+        self, tokens: Sequence[int], among: Collection[int], at_least: float = 0.0
+    ) -> list[dict[int, float]]:
+        """Return for each of some tokens its cosine (0 if negative) with tokens of `among`.
 
-        Exact, and needs numpy. Empty for a model whose tokens are not offered.
+        Those below `at_least` are left out. Exact, and needs numpy. Empty for a model whose tokens
+        are not offered.
+        """
+
+    def rows(self, tokens: Collection[int]) -> tuple[bytes, ...] | None:
+        """Return the vectors of some tokens as int8, not at unit length; None if it has no such.
+
+        They are for an engine that can compare vectors where numpy is not worth its import.
         """
 
     def weight(self, token: int) -> float:

@@ -57,8 +57,10 @@ class Bulk:
         return packed
 
 
-def cosines(table: Table, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
-    """Return for each of some tokens its cosine with each of others, 0 for one below 0."""
+def cosines(
+    table: Table, tokens: Sequence[int], among: Collection[int], at_least: float
+) -> list[dict[int, float]]:
+    """Return for each of some tokens its cosine with others, 0 for one below 0."""
     numeric.prepare()
     import numpy as np
 
@@ -70,8 +72,12 @@ def cosines(table: Table, tokens: Sequence[int], among: Collection[int]) -> list
         chosen /= np.maximum(lengths, np.finfo(np.float32).tiny)
         return chosen
 
-    found = np.clip(units(tokens) @ units(among).T, 0, 1)
-    return [dict(zip(among, row, strict=True)) for row in found.tolist()]
+    ids = np.fromiter(among, np.int64, len(among))
+    found = []
+    for row in np.clip(units(tokens) @ units(among).T, 0, 1):
+        kept = row >= at_least  # one in twenty: making the others Python's would cost more
+        found.append(dict(zip(ids[kept].tolist(), row[kept].tolist(), strict=True)))
+    return found
 
 
 def rows_and_scales(table: Table) -> tuple[NDArray[Any], NDArray[float32]]:

@@ -50,9 +50,17 @@ class Foreign:
         """See `Embedder.nearest`."""
         return self.cosines(tokens, among)
 
-    def cosines(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:  # noqa: ARG002
+    def cosines(
+        self,
+        tokens: Sequence[int],
+        among: Collection[int],  # noqa: ARG002
+        at_least: float = 0.0,  # noqa: ARG002
+    ) -> list[dict[int, float]]:
         """See `Embedder.cosines`."""
         return [{} for _ in tokens]
+
+    def rows(self, tokens: Collection[int]) -> None:
+        """See `Embedder.rows`."""
 
     def weight(self, token: int) -> float:
         """See `Embedder.weight`."""

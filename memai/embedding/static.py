@@ -75,9 +75,15 @@ class Static:
             return [self._nearest.of(token) for token in tokens]
         return self.cosines(tokens, among)
 
-    def cosines(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
+    def cosines(
+        self, tokens: Sequence[int], among: Collection[int], at_least: float = 0.0
+    ) -> list[dict[int, float]]:
         """See `Embedder.cosines`."""
-        return cosines(self._table, tokens, among)
+        return cosines(self._table, tokens, among, at_least)
+
+    def rows(self, tokens: Collection[int]) -> tuple[bytes, ...] | None:
+        """See `Embedder.rows`."""
+        return self._table.int8_rows(tokens) if self._comparable else None
 
     def weight(self, token: int) -> float:
         """See `Embedder.weight`."""

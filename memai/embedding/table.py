@@ -3,7 +3,7 @@
 import json
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from memai.embedding.files import UnknownKindError, UnusableError, map_file
@@ -50,6 +50,14 @@ class Table:
     def row(self, token: int) -> tuple[float, ...]:
         """Return the numbers of a token, without its scale."""
         return self._row.unpack_from(self.data, self.offset + token * self._row.size)
+
+    def int8_rows(self, tokens: Iterable[int]) -> tuple[bytes, ...] | None:
+        """Return the rows of some tokens as they are stored, None if that is not int8."""
+        if self.format != "b":
+            return None
+        data, size = self.data, self.dim
+        starts = [self.offset + token * size for token in tokens]
+        return tuple([data[start : start + size] for start in starts])
 
     def scale(self, token: int) -> float:
         """Return what the numbers of a token are multiplied with before they are added up."""

@@ -1,24 +1,27 @@
 """Search: the routes, their fusion, and the answer that explains itself."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from memai import passages, queries, ranking
-from memai.embedding import NoModel
 from memai.errors import UsageError
-from memai.operations import checking, embedding_policy
+from memai.operations import checking, routes
 from memai.operations.budget import fitting
 from memai.operations.reading import scope_notes
-from memai.queries import WordQuery
-from memai.records import Found, Hit, Memory, Scored, Where
+from memai.operations.routes import Answer, Asked
+from memai.ranking import Ranked
+from memai.records import Found, Hit, Memory, Where
 from memai.store import Store
 from memai.vocabulary import (
     ANSWER_BYTES,
     After,
     All,
     Domain,
+    Explain,
     Here,
     Limit,
     MaxBytes,
+    Newer,
     Query,
     Session,
     Since,
@@ -29,8 +32,18 @@ from memai.vocabulary import (
     Without,
 )
 
-# Candidates of each route.
-_DEPTH = 100
+# Adjustments that are told with every hit they touched.
+_ALWAYS = ("newer", "contradicted")
+
+
+class Page(NamedTuple):
+    """How much of an answer is wanted, and how it is told."""
+
+    limit: int
+    max_bytes: int
+    after: str | None = None
+    newer: bool = True
+    explain: bool = False
 
 
 def search(
@@ -47,6 +60,8 @@ def search(
     until: Until | None = None,
     without: Without | None = None,
     all_: All = False,
+    newer: Newer = True,
+    explain: Explain = False,
     limit: Limit = 10,
     after: After | None = None,
     max_bytes: MaxBytes = ANSWER_BYTES,
@@ -54,7 +69,8 @@ def search(
     """Find memories by words and by meaning, best first.
 
     Each hit says which side found it: fts (words), vec (meaning) or both. Words in "double quotes"
-    must occur as written. Only current memories are searched unless asked otherwise.
+    must occur as written, if anything holds them. Only current memories are searched unless asked
+    otherwise.
     """
     where = checking.where(
         store.caller,
@@ -68,7 +84,8 @@ def search(
         until=until,
         everything=all_,
     )
-    return _search(store, query, where, without or (), limit, after, max_bytes)
+    page = Page(limit, max_bytes, after, newer, explain)
+    return _search(store, query, where, without or (), page)
 
 
 def recall(
@@ -83,7 +100,7 @@ def recall(
 ) -> Found:
     """Find notes by words and by meaning: search, over notes only."""
     where = checking.where(store.caller, domain=domain, here=here, type="note", tags=tags)
-    return _search(store, query, where, (), limit, None, max_bytes)
+    return _search(store, query, where, (), Page(limit, max_bytes))
 
 
 def _search(
@@ -91,75 +108,41 @@ def _search(
     query: str,
     where: Where,
     without: Iterable[str],
-    limit: int,
-    after: str | None,
-    max_bytes: int,
+    page: Page,
 ) -> Found:
-    """Ask the routes, fuse their answers, and describe the best."""
-    wanted = queries.word_query(checking.content(query, "query", "Write what to look for."))
-    first = _offset(after)
-    depth = max(_DEPTH, first + limit + 1)
-    notes: list[str] = []
-    excluded = queries.excluded(tuple(without))
-    routes: dict[str, list[Scored]] = {
-        "words": store.by_words(wanted, where, depth, excluded),
-        "meaning": _by_meaning(store, wanted, where, depth, notes),
-    }
-    if excluded:
-        barred = store.matches([s.id for s in routes["meaning"]], excluded)
-        routes["meaning"] = [s for s in routes["meaning"] if s.id not in barred]
-    if wanted.phrases:
-        held = store.matches([s.id for s in routes["meaning"]], wanted.phrases)
-        routes["meaning"] = [s for s in routes["meaning"] if s.id in held]
-    ranked = ranking.reciprocal_rank_fusion(
-        {name: [scored.id for scored in found] for name, found in routes.items()}
+    """Ask the routes and describe the best of what they found."""
+    text = checking.content(query, "query", "Write what to look for.")
+    asked = Asked(
+        queries.word_query(text), where, queries.excluded(tuple(without)), newer=page.newer
     )
-    chosen = ranked[first : first + limit]
-    memories = store.memories([id for id, _ in chosen])
-    by_route = {name: {s.id: s for s in found} for name, found in routes.items()}
-    hits = [
-        _hit(memories[id], score, id, by_route, wanted)
-        for id, score in chosen
-        if id in memories  # another process may have purged it meanwhile
-    ]
-    kept = fitting(hits, max_bytes)
-    if not hits:
-        notes += scope_notes(store, where)
+    first = _offset(page.after)
+    with store.reading():
+        answer = routes.ask(store, asked, first + page.limit + 1)
+        chosen = answer.ranked[first : first + page.limit]
+        memories = store.memories([one.id for one in chosen])
+        hits = [_hit(memories[one.id], one, answer, asked, explain=page.explain) for one in chosen]
+        notes = answer.notes + ([] if hits else list(scope_notes(store, where)))
+    kept = fitting(hits, page.max_bytes)
+    more = first + len(kept) < len(answer.ranked)
     return Found(
         truncated=len(kept) < len(hits),
-        close=bool(hits),
+        close=answer.close,
         hits=tuple(kept),
-        next=str(first + len(kept)) if first + len(kept) < len(ranked) else None,
+        next=str(first + len(kept)) if more else None,
         notes=tuple(notes),
     )
 
 
-def _by_meaning(
-    store: Store, wanted: WordQuery, where: Where, depth: int, notes: list[str]
-) -> list[Scored]:
-    """Ask for the nearest passages; say so loudly where there is no model."""
-    if not store.exists():
-        return []
-    model = embedding_policy.embedder(store)
-    if isinstance(model, NoModel):
-        notes.append(f"Words only: the model '{model.name}' cannot be used: {model.reason}.")
-        return []
-    vector = model.embed(wanted.text)
-    return [] if vector is None else store.by_meaning(vector, where, depth)
-
-
-def _hit(
-    memory: Memory,
-    score: float,
-    id: int,
-    by_route: Mapping[str, Mapping[int, Scored]],
-    wanted: WordQuery,
-) -> Hit:
+def _hit(memory: Memory, ranked: Ranked, answer: Answer, asked: Asked, *, explain: bool) -> Hit:
     """Describe one memory that was found."""
-    scores = {name: found[id].score for name, found in by_route.items() if id in found}
-    meant = by_route["meaning"].get(id)
-    span = (meant.start, meant.end) if meant else (0, len(memory.content))
-    snippet, start, end, marks = passages.snippet(memory.content, span, wanted)
+    found = [name for name, route in answer.found.items() if ranked.id in route]
+    scores = {name: said[ranked.id] for name, said in answer.scores.items() if ranked.id in said}
+    scores |= {name: ranked.parts[name] for name in _ALWAYS if name in ranked.parts}
+    if explain:
+        scores |= {f"from_{name}": value for name, value in ranked.parts.items()}
+    best = answer.found["meaning"].get(ranked.id)
+    span = (best.start, best.end) if best else (0, len(memory.content))
+    snippet, start, end, marks = passages.snippet(memory.content, span, asked.words)
     return Hit(
         uid=memory.uid,
         type=memory.type,
@@ -175,9 +158,9 @@ def _hit(
         span=(start, end),
         marks=tuple(marks),
         content_chars=len(memory.content),
-        match_source=ranking.match_source(scores),
-        routes=tuple(scores),
-        score=round(score, 6),
+        match_source=ranking.match_source(found),
+        routes=tuple(found),
+        score=round(ranked.score, 6),
         scores={name: round(value, 4) for name, value in scores.items()},
     )
 

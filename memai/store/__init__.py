@@ -18,6 +18,7 @@ from memai.records import (
     Edit,
     Embedded,
     Finding,
+    Glance,
     Memory,
     Origin,
     Recovered,
@@ -141,6 +142,29 @@ class Store(Protocol):
 
     def by_meaning(self, vector: bytes, where: Where, limit: int) -> list[Scored]:
         """Return memories by the cosine of their best passage, best first, exact, ties by id."""
+
+    def closest(self, vector: bytes, ids: Sequence[int]) -> dict[int, Scored]:
+        """Return the best passage of each of these memories with its cosine."""
+
+    def first_vectors(self, ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the vector of the first passage of each of these memories that has one."""
+
+    def cosines(
+        self, rows: tuple[bytes, ...], among: tuple[bytes, ...], at_least: float
+    ) -> list[tuple[int, int, float]] | None:
+        """Return (row, other, cosine) for the int8 vectors whose cosine is at least that.
+
+        None for an engine that cannot compare vectors by itself.
+        """
+
+    def glances(self, ids: Sequence[int]) -> dict[int, Glance]:
+        """Return what ordering needs to know of each of these memories."""
+
+    def neighbours(self, ids: Sequence[int], reach: int) -> dict[int, tuple[list[int], list[int]]]:
+        """Return which active memories of the same session come before and after each memory.
+
+        At most `reach` a side, nearest first, in the order of their times.
+        """
 
     def tokens(self, ids: Sequence[int]) -> dict[int, list[tuple[int, int, bytes]]]:
         """Return for each memory its passages as (start, end, uint16 token ids)."""

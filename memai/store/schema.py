@@ -43,7 +43,7 @@ CREATE TABLE memories(
 ) STRICT;
 CREATE INDEX memories_created ON memories(created_at, id);
 CREATE INDEX memories_domain ON memories(domain_key, created_at) WHERE domain_key IS NOT NULL;
-CREATE INDEX memories_session ON memories(session, id) WHERE session IS NOT NULL;
+CREATE INDEX memories_session ON memories(session, created_at) WHERE session IS NOT NULL;
 CREATE INDEX memories_content ON memories(content_sha256);
 CREATE UNIQUE INDEX memories_key ON memories(key) WHERE key IS NOT NULL;
 CREATE UNIQUE INDEX memories_origin ON memories(origin_system, origin_key)
