@@ -28,7 +28,9 @@ Remind = Annotated[bool, Param("With it, a reminder of what to save before the s
 Remove = Annotated[bool, Param("Take memai out of the client's settings again.")]
 
 # What a hook of memai's looks like, whoever wrote it and wherever it was installed.
-_OURS = re.compile(r"\bmemai['\"]?( --db \S+)? pulse --max-bytes |\bmemai\.mcp\.hook\b")
+_OURS = re.compile(
+    r"""\bmemai['"]?( --db ('[^']*'|\S+))* pulse --max-bytes |\bmemai\.mcp\.hook\b"""
+)
 _EVENT = "SessionStart"
 
 

@@ -56,7 +56,8 @@ class Server:
 
     def _read_errors(self) -> None:
         assert self.process.stderr
-        self.errors = self.process.stderr.read()
+        for line in self.process.stderr:
+            self.errors += line
 
     def send(self, message: Any) -> None:
         """Write a message, or bytes as they are, as one line."""
@@ -210,16 +211,31 @@ def tools(local: Callable[..., Local]) -> Local:
     return local(tools="all", allow_purge=True)
 
 
+Begin = Callable[[dict[str, str], str], Server]
+
+
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def begin() -> Iterator[Begin]:
+    """Start servers that live as long as the tests of a file."""
+    started: list[Server] = []
+
+    def begin_one(env: dict[str, str], options: str = "") -> Server:
+        started.append(Server([sys.executable, "-c", SERVE.replace("{options}", options)], env))
+        return started[-1]
+
+    yield begin_one
+    for server in started:
+        server.process.terminate()
+        assert server.leave() == 0
+        for stream in (server.process.stdout, server.process.stderr):
+            assert stream
+            stream.close()
+
+
+@pytest.fixture(scope="module")
+def shared(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> Server:
     """One server for tests that leave nothing behind."""
     folder = tmp_path_factory.mktemp("shared")
-    env = {"HOME": str(folder), "MEMAI_HOME": str(folder / "memai")}
-    server = Server([sys.executable, "-c", SERVE.replace("{options}", "")], env)
+    server = begin({"HOME": str(folder), "MEMAI_HOME": str(folder / "memai")}, "")
     server.shake()
-    yield server
-    assert server.leave() == 0
-    assert server.process.stdout
-    assert server.process.stderr
-    server.process.stdout.close()
-    server.process.stderr.close()
+    return server
