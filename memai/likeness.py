@@ -139,6 +139,12 @@ def opposite(a: Reading, b: Reading) -> bool:
     return mine.total() + theirs.total() <= _FEW and _negations(mine) != _negations(theirs)
 
 
+def renumbered(a: Reading, b: Reading) -> bool:
+    """Whether two texts differ, and in nothing but numbers and names with digits in them."""
+    mine, theirs = a.words - b.words, b.words - a.words
+    return bool(mine and theirs) and all(any(map(str.isdigit, unit)) for unit in (*mine, *theirs))
+
+
 def _negations(words: Counter[str]) -> int:
     return sum(
         times

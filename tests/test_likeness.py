@@ -15,6 +15,7 @@ from memai.likeness import (
     normal,
     opposite,
     read,
+    renumbered,
     shared,
     units,
 )
@@ -192,6 +193,21 @@ def test_to_be_opposite_is_mutual(a: list[str], b: list[str]) -> None:
     one, other = read(" ".join(a)), read(" ".join(b))
     assert opposite(one, other) == opposite(other, one)
     assert not opposite(one, one)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("Backups run at 02:00", "Backups run at 03:00", True),
+        ("PROJ-1 is done in v2", "PROJ-2 is done in v3", True),
+        ("Deploy at 9 on Monday", "Deploy at 10 on Tuesday", False),
+        ("Deploy at 9", "Deploy", False),
+        ("Deploy at 9", "Deploy at 9!", False),
+    ],
+)
+def test_other_numbers_are_told_from_other_words(a: str, b: str, expected: bool) -> None:
+    """Texts are renumbered if all that differs has digits, in both."""
+    assert renumbered(read(a), read(b)) is renumbered(read(b), read(a)) is expected
 
 
 # -- what differs ------------------------------------------------------------------------------
