@@ -52,6 +52,7 @@ class Family(click.Group):
             name,
             params=self.alone.params if self.alone else parameters.everywhere(),
             invoke_without_command=self.alone is not None,
+            callback=self._list,
             short_help=self.alone.short_help if self.alone else None,
             add_help_option=False,
         )
@@ -69,11 +70,22 @@ class Family(click.Group):
         member = self.members.get(cmd_name)
         return OperationCommand(member) if member is not None else None
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the operation of the second word, else the list."""
-        if self.alone is not None and not ctx._protected_args:  # noqa: SLF001
-            return self.alone.invoke(ctx)
-        return super().invoke(ctx)
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the second word; a wrong one is answered with the right one."""
+        if args[0] not in self.members and not ctx.resilient_parsing:
+            from memai.cli import usage
+
+            raise click.UsageError(usage.no_such_command(args[0], list(self.members), ctx), ctx)
+        return super().resolve_command(ctx, args)
+
+    def _list(self, **_given: Any) -> int:
+        """Run the operation of the first word, unless a second one follows."""
+        context = click.get_current_context()
+        if self.alone is None or context.invoked_subcommand is not None:
+            return 0
+        return self.alone.invoke(context)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help of the list and name the second words."""

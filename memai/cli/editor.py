@@ -42,7 +42,7 @@ def hint(operation: Operation) -> str:
     if name in SECTIONS:
         listed = ", ".join("--" + field.replace("_", "-") for field in SECTIONS[name])
         return f"Nothing to keep: give at least one of {listed}."
-    text = "TEXT" if name != "edit" else "UID TEXT"
+    text = "CONTENT" if name != "edit" else "UID CONTENT"
     also = "" if name != "edit" else ", or a field to change"
     return (
         f"The text is missing. Write 'memai {name} {text}', '-' for standard input, "

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from memai.cli import output, style
+from memai.cli.commands import Family, OperationCommand
 from memai.cli.parameters import EVERYWHERE
 from memai.cli.serving import SUMMARIES
 from memai.errors import EXIT_CODES
@@ -62,7 +63,7 @@ def write_program(command: click.Group, ctx: click.Context, to: click.HelpFormat
     """Write what `memai` alone shows: every command by what it is for, and where to read on."""
     to.write_text("Long-term memory for AI agents and the people who work with them.")
     to.write_paragraph()
-    to.write_usage("memai", "[OPTIONS] COMMAND [ARGUMENTS]...")
+    to.write_usage("memai", "[OPTION]... COMMAND [ARGUMENT]...")
     known = dict(summaries())
     for group, title in GROUPS.items():
         names = dict.fromkeys(
@@ -81,9 +82,9 @@ def write_program(command: click.Group, ctx: click.Context, to: click.HelpFormat
     )
 
 
-def write_operation(command: click.Command, ctx: click.Context, to: click.HelpFormatter) -> None:
+def write_operation(command: OperationCommand, ctx: click.Context, to: click.HelpFormatter) -> None:
     """Write the help of an operation, from its docstring and its table entry."""
-    operation, signature = command.operation, command.signature  # type: ignore[attr-defined]
+    operation, signature = command.operation, command.signature
     _usage(to, command, ctx)
     _text(to, signature.summary, signature.body)
     positionals = [
@@ -96,13 +97,13 @@ def write_operation(command: click.Command, ctx: click.Context, to: click.HelpFo
     _see_also(to)
 
 
-def write_family(command: click.Group, ctx: click.Context, to: click.HelpFormatter) -> None:
+def write_family(command: Family, ctx: click.Context, to: click.HelpFormatter) -> None:
     """Write the help of a first word: what it does alone, and its second words."""
-    alone = command.alone  # type: ignore[attr-defined]
+    alone = command.alone
     _usage(to, command, ctx)
     if alone is not None:
         _text(to, alone.signature.summary, alone.signature.body)
-    members = command.members  # type: ignore[attr-defined]
+    members = command.members
     _listed(to, "Commands", [(word, _summary(op.function)) for word, op in members.items()])
     _options(to, command, ctx)
     if alone is not None:
@@ -142,7 +143,17 @@ def _from_input(p: Parameter) -> bool:
 
 def _usage(to: click.HelpFormatter, command: click.Command, ctx: click.Context) -> None:
     """Write the synopsis."""
-    to.write_usage(ctx.command_path, " ".join(command.collect_usage_pieces(ctx)))
+    pieces = ["[OPTION]..."]
+    for argument in command.params:
+        if isinstance(argument, click.Argument):
+            several = argument.nargs == -1
+            # What is missing of several is told by the command itself, of a text by an editor.
+            needed = argument.required or (several and isinstance(command, OperationCommand))
+            name = argument.human_readable_name
+            pieces.append((name if needed else f"[{name}]") + ("..." if several else ""))
+    if isinstance(command, click.Group):
+        pieces.append("[COMMAND]")
+    to.write_usage(ctx.command_path, " ".join(pieces))
 
 
 def _text(to: click.HelpFormatter, summary: str, body: str) -> None:

@@ -98,7 +98,7 @@ class Program(click.Group):
             return None, None, args[1:]
         from memai.cli import usage
 
-        raise click.UsageError(usage.no_such_command(name, self.list_commands(ctx)), ctx)
+        raise click.UsageError(usage.no_such_command(name, self.list_commands(ctx), ctx), ctx)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what `memai` alone shows."""

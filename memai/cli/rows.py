@@ -169,7 +169,10 @@ _ROWS: dict[type, Callable[[Any, bool], Iterable[tuple[Any, ...]]]] = {
         (p.uid, p.other, p.score, p.method, p.why, p.first_line, p.other_first_line)
         for p in a.pairs
     ],
-    records.Health: lambda a, _v: [(f.level, f.code, f.message, f.fix or "") for f in a.findings],
+    records.Health: lambda a, _v: [
+        *([("ok", "all-is-well", ", ".join(a.checked), "")] if a.ok else []),
+        *((f.level, f.code, f.message, f.fix or "") for f in a.findings),
+    ],
     records.BackedUp: lambda a, _v: [(a.path, a.sha256, a.memories)],
     records.Backups: lambda a, _v: [
         (b.path, b.created_at, b.state, b.memories, b.bytes, b.sha256) for b in a.backups

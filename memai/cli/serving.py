@@ -54,7 +54,7 @@ def _help() -> click.Command:
                 ["words"],
                 nargs=-1,
                 required=False,
-                metavar="[COMMAND]",
+                metavar="COMMAND",
                 type=kinds.Known("command"),
             ),
             *parameters.everywhere(),
@@ -107,7 +107,7 @@ def _show_help(words: tuple[str, ...]) -> int:
         inner = found.get_command(shown, word) if isinstance(found, click.Group) else None
         if inner is None:
             names = found.list_commands(shown) if isinstance(found, click.Group) else []
-            raise click.UsageError(usage.no_such_command(" ".join(words), names), context)
+            raise click.UsageError(usage.no_such_command(word, names, shown), context)
         shown = inner.make_context(inner.name, [], parent=shown, resilient_parsing=True)
         found = inner
     output.page(manual.page_of(shown), context.obj)

@@ -53,13 +53,14 @@ def sentence(error: click.UsageError) -> str:
     return f"{_complaint(error, path)} See '{path} -h'."
 
 
-def no_such_command(name: str, names: list[str]) -> str:
+def no_such_command(name: str, names: list[str], context: click.Context) -> str:
     """Say that there is no such command, and which one is probably meant."""
     meant = _meant(name.lower(), names, _COMMANDS) or _meant(
         name.lower().replace("-", "_"), names, _COMMANDS
     )
-    tip = f" Did you mean 'memai {meant}'?" if meant else ""
-    return f"There is no command '{name}'.{tip}"
+    path = context.command_path
+    tip = f" Did you mean '{path} {meant}'?" if meant else ""
+    return f"There is no command '{path} {name}'.{tip}"
 
 
 def _complaint(error: click.UsageError, path: str) -> str:
