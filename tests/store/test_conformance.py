@@ -52,6 +52,7 @@ def test_a_missing_store_reads_as_empty(store: Store) -> None:
     assert store.by_words(word_query("anything"), EVERYTHING, 5) == []
     assert store.by_substring(["anything"], EVERYTHING, 5) == []
     assert list(store.vectors(EVERYTHING)) == []
+    assert list(store.contents(EVERYTHING)) == []
     assert store.with_key("k") is None
     assert store.with_origin(Origin("s", "k")) is None
     assert store.same(memory()) is None

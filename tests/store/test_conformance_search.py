@@ -148,6 +148,24 @@ def test_a_crowd_outside_a_filter_hides_nothing_inside(crowd: Store) -> None:
     assert crowd.count(notes) == 4500
 
 
+def test_contents_are_those_of_the_filter_by_id(store: Store) -> None:
+    """Every text of a filter comes once, with type and folded domain, however many there are."""
+    made = [
+        memory(
+            f"text {number}",
+            type=("note", "reasoning")[number % 2],
+            domain=("Ä/B", None)[number % 3 > 0],
+        )
+        for number in range(250)
+    ]
+    add(store, *made)
+    found = list(store.contents(EVERYTHING))
+    assert [row[1:] for row in found] == [(m.type, m.domain and "ä/b", m.content) for m in made]
+    assert [row[0] for row in found] == sorted(store.memories([row[0] for row in found]))
+    inside = list(store.contents(Where(domain="ä", type="note")))
+    assert [row[3] for row in inside] == [f"text {number}" for number in range(0, 250, 6)]
+
+
 # --- words --------------------------------------------------------------------------------------
 
 
