@@ -267,12 +267,17 @@ class Head(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What show answers: the memory whole, every earlier version, every relation."""
+    """What show answers: the memory whole, every earlier version, every relation.
 
+    Where a part was asked for, or an answer may not be larger, `next` is the span that follows.
+    """
+
+    truncated: bool
     memory: Memory
     history: tuple[Edit, ...]
     relations: tuple[Linked, ...]
     outline: tuple[Head, ...] = ()
+    next: str | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -41,6 +41,20 @@ def elsewhere(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+def unstartable() -> Iterator[Finding]:
+    """Yield the clients that find memai only with the right PATH, which they may not have."""
+    for name in _FILES:
+        path = os.path.join(os.path.expanduser("~"), name)
+        for words, _ in _servers(_read(path)):
+            if not (os.path.isabs(words[0]) and os.access(words[0], os.X_OK)):
+                yield Finding(
+                    "advice",
+                    "client-command",
+                    f"{path} starts memai by '{words[0]}', which is no absolute path of a program.",
+                    "memai setup CLIENT",
+                )
+
+
 def _read(path: str) -> Any:
     """Return a configuration as objects, None if there is none that can be read."""
     try:

@@ -51,7 +51,7 @@ def doctor(
         ("engine, files, filesystem, log", store.surroundings),
         ("model", lambda: _model(store)),
         ("backups", lambda: _backups(store, known)),
-        ("clients", lambda: clients.elsewhere(store.settings)),
+        ("clients", lambda: [*clients.elsewhere(store.settings), *clients.unstartable()]),
     ]
     if secrets:
         looks.append(("secrets", lambda: _secrets(store)))

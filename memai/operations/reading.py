@@ -92,6 +92,7 @@ def show(
     memory = store.get(store.resolve(uid))
     whole = memory.content
     notes: tuple[str, ...] = ()
+    following: str | None = None
     if span is not None:
         found = _SPAN.fullmatch(span.strip())
         if found is None:
@@ -101,12 +102,14 @@ def show(
             raise UsageError(reason=f"The span '{span}' holds nothing of {len(whole)} characters.")
         memory = memory._replace(content=whole[start:end])
         notes = (f"Characters {start} to {end} of {len(whole)}.",)
+        following = f"{end}:" if end < len(whole) else None
     heads: tuple[Head, ...] = ()
     if outline:
         heads = tuple(Head(*head) for head in passages.outline(whole, passages.passages(whole)))
         memory = memory._replace(content=shortened(whole, 200))
         notes = (*notes, f"{len(whole)} characters; read a part with span START:END.")
-    return Shown(memory, tuple(store.history(memory.uid)), linked(store, memory.uid), heads, notes)
+    history, relations = tuple(store.history(memory.uid)), linked(store, memory.uid)
+    return Shown(False, memory, history, relations, heads, following, notes)
 
 
 def relations(store: Store, uid: Uid) -> Related:
