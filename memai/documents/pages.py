@@ -196,7 +196,7 @@ def _meaning(param: click.Parameter, known: Parameter | None) -> str:
     elif known.many and not known.param.positional:
         said.append("Several: given again.")
     if known.kind in ("integer", "number") and known.default is not None:
-        said.append(f"Default: {known.default:,}.")
+        said.append(f"Default: {known.default}.")
     return " ".join(said)
 
 
