@@ -27,7 +27,7 @@ from memai.errors import (
 # For every connection. FULL: NORMAL lost acknowledged writes in 144 of 150 simulated power cuts,
 # FULL in none of 650. secure_delete: what was purged leaves the file. The rest is SQLite's advice
 # for files that others may have had in their hands.
-_PRAGMAS = """
+PRAGMAS = """
 PRAGMA foreign_keys = ON;
 PRAGMA secure_delete = ON;
 PRAGMA synchronous = FULL;
@@ -140,7 +140,7 @@ def connect(path: str, busy_seconds: float) -> apsw.Connection:
         # folded in by writers as it grows.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.set_busy_handler(Patience(busy_seconds))
-        connection.execute(_PRAGMAS)
+        connection.execute(PRAGMAS).fetchall()  # some answer, and would stop there unread
     except BaseException:
         connection.close()
         raise

@@ -25,8 +25,10 @@ def make(settings: Settings) -> None:
     """
     try:
         place = os.path.realpath(settings.path)  # a link to a store that is not there yet
-        make_folder(os.path.dirname(place))
+        folder = os.path.dirname(place)
+        make_folder(folder)
         create_private(place)
+        sync(folder)  # or a power cut takes the name of the file away
     except OSError as error:
         raise NotWritable(path=settings.path, reason=error.strerror or str(error)) from None
 
@@ -41,6 +43,7 @@ def make_folder(path: str) -> None:
     except FileExistsError:  # another process was faster
         return
     os.chmod(path, 0o700)
+    sync(os.path.dirname(path))
 
 
 def create_private(path: str) -> None:

@@ -62,7 +62,7 @@ def run_steps(connection: apsw.Connection, settings: Settings) -> None:
             connection.execute("BEGIN IMMEDIATE")
             # Read again under the lock: of many first opens only one makes the schema.
             if _user_version(connection) < number:
-                connection.execute(step)
+                connection.execute(step).fetchall()
                 if number == 1:
                     connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
                     _first_rows(connection, settings)

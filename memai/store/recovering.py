@@ -17,6 +17,7 @@ from memai.errors import Damaged, ForeignFile, MemaiError, NewerStore, StorageFa
 from memai.records import Backup, Recovered
 from memai.store import copies, filesystem, schema
 from memai.store.driver import (
+    PRAGMAS,
     Patience,
     Translating,
     connect_unchanging,
@@ -224,8 +225,7 @@ class Recovering(Upkeep):
             try:
                 mode = "delete" if filesystem.is_network(place) else "wal"
                 use_journal(live, mode, self.settings.busy_seconds)
-                live.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
-                live.execute("PRAGMA fullfsync = 1")
+                live.execute(PRAGMAS).fetchall()
             except (apsw.CorruptError, apsw.NotADBError):
                 live.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 1)
                 live.execute("VACUUM")

@@ -175,7 +175,7 @@ def in_memory() -> "apsw.Connection":
 
     made = apsw.Connection(":memory:")
     for step in STEPS:
-        made.execute(step)
+        made.execute(step).fetchall()
     return made
 
 
