@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,14 +25,15 @@ MANY = int(os.environ.get("MEMAI_TORTURE", "2000"))
 class Killing:
     """Rounds in which workers are killed, each followed by a look at what is left."""
 
-    def __init__(self, folder: Path, seed: int, defect: str = "none") -> None:
+    def __init__(self, folder: Path, seed: int, kind: str = "store") -> None:
         self.folder = folder
         self.db = str(folder / "memories.db")
         self.dice = random.Random(seed)
-        self.defect = defect
+        self.kind = kind
         self.seed = seed * 100_000
         self.journals: list[str] = []
         self.counted: Counter[str] = Counter()
+        self.longest = 0.4 if kind != "command line" else 1.2
 
     def fresh(self) -> None:
         """Begin with no file, so that some are killed while they make it."""
@@ -47,12 +49,13 @@ class Killing:
         own = self.journals[-workers:]
         if self.dice.random() < 0.7:  # most get beyond starting
             _wait_for(own, started)
-        time.sleep(self.dice.uniform(0.0, 0.4))
+        time.sleep(self.dice.uniform(0.0, self.longest))
         self.dice.shuffle(started)
         first = self.dice.randint(1, workers)
         for group in (started[:first], started[first:]):
             for process in group:
-                process.send_signal(signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # with the commands it started
                 self.counted["kills"] += 1
             time.sleep(self.dice.uniform(0.0, 0.05))
         wrong = []
@@ -74,7 +77,9 @@ class Killing:
         self.journals.append(journal)
         paths = os.pathsep.join((str(CHECKOUT), str(CHECKOUT / "tests")))
         return python(
-            WORKER, self.db, str(self.seed), journal, self.defect, env={"PYTHONPATH": paths}
+            *(WORKER, self.db, str(self.seed), journal, self.kind),
+            env={"PYTHONPATH": paths},
+            start_new_session=True,
         )
 
 
@@ -92,9 +97,9 @@ def small_models() -> None:
     use_small_models()
 
 
-def run(folder: Path, kills: int, seed: int) -> Counter[str]:
+def run(folder: Path, kills: int, seed: int, kind: str = "store") -> Counter[str]:
     """Kill so many workers; fail at the first thing that is wrong."""
-    killing = Killing(folder, seed)
+    killing = Killing(folder, seed, kind)
     rounds, counted = 0, Counter[str]()
     while killing.counted["kills"] < kills:
         if rounds % 4 == 0:
@@ -113,12 +118,22 @@ def test_nothing_acknowledged_is_lost_by_kills(tmp_path: Path) -> None:
     assert counted["acknowledged"] > 30
 
 
+@pytest.mark.parametrize("kind", ["command line", "MCP server"])
+def test_nothing_acknowledged_by_a_face_is_lost_by_kills(tmp_path: Path, kind: str) -> None:
+    """Commands, and servers with calls in flight, are killed 12 times."""
+    counted = run(tmp_path, 12, seed=int.from_bytes(os.urandom(3), "big"), kind=kind)
+    assert counted["acknowledged"] > 10
+
+
 @pytest.mark.torture
 def test_nothing_acknowledged_is_lost_by_thousands_of_kills(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same for as many kills as MEMAI_TORTURE says."""
-    counted = run(tmp_path, MANY, seed=1)
+    """The same for as many kills as MEMAI_TORTURE says, a tenth of them of each face."""
+    counted = run(tmp_path, MANY * 8 // 10, seed=1)
+    for number, kind in enumerate(("command line", "MCP server")):
+        (tmp_path / kind).mkdir()
+        counted += run(tmp_path / kind, MANY // 10, seed=2 + number, kind=kind)
     with capsys.disabled():
         print(f"\n{dict(counted)}: nothing lost")
 
@@ -128,7 +143,7 @@ def test_nothing_acknowledged_is_lost_by_thousands_of_kills(
 )
 def test_the_torture_notices_a_defect(tmp_path: Path, defect: str) -> None:
     """A store with a known defect does not get through."""
-    killing = Killing(tmp_path, seed=1, defect=defect)
+    killing = Killing(tmp_path, seed=1, kind=defect)
     for _ in range(40):
         wrong = killing.round(workers=2)
         assert not any("ended by itself" in fault for fault in wrong)

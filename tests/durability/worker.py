@@ -1,6 +1,6 @@
-"""A process of the torture: `worker.py DB SEED JOURNAL [DEFECT]`; it works until it is killed.
+"""A process of the torture: `worker.py DB SEED JOURNAL KIND`; it works until it is killed.
 
-A defect is a way to be wrong that the torture must notice.
+Some kinds have a defect that the torture must notice.
 """
 
 import os
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from durability.faces import Client, Shell
 from durability.workload import MODELS, Journal, Worker, opened, text, use_small_models
 
 from memai import operations
@@ -103,20 +104,25 @@ class ForgottenVector(Worker):
 
 
 KINDS: dict[str, Callable[..., Worker]] = {
-    "none": Mixed,
+    "store": Mixed,
+    "command line": Worker,
+    "MCP server": Worker,
     "two transactions": TwoTransactions,
     "early acknowledgement": EarlyAcknowledgement,
     "forgotten vector": ForgottenVector,
 }
 
 
-def main(db: str, seed: str, path: str, defect: str = "none") -> None:
+def main(db: str, seed: str, path: str, kind: str) -> None:
     """Work until killed."""
-    use_small_models()
     os.environ["MEMAI_HOME"] = os.path.dirname(db)
     journal = Journal(path)
-    store = opened(db)
-    worker = KINDS[defect](store, int(seed), journal)
+    faces = {"command line": Shell, "MCP server": Client}
+    if kind in faces:
+        worker = Worker(None, int(seed), journal, faces[kind](db))
+    else:
+        use_small_models()
+        worker = KINDS[kind](opened(db), int(seed), journal)
     journal.note(started=True)
     while True:
         worker.step()

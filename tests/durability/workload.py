@@ -79,8 +79,9 @@ class Journal:
 class Worker:
     """Changes memories of its own, one after the other."""
 
-    def __init__(self, store: Store, seed: int, journal: Journal) -> None:
+    def __init__(self, store: Any, seed: int, journal: Journal, do: Any = operations) -> None:
         self.store = store
+        self.do = do  # the operations, or another way to them
         self.dice = random.Random(seed)
         self.journal = journal
         self.prefix = f"{seed:x}-"
@@ -108,7 +109,7 @@ class Worker:
         state = State(fingerprint(content), "active", 1)
         tags = tuple(self.dice.sample(("a", "b", "c"), self.dice.randrange(3)))
         self.journal.intend(key, state)
-        written = operations.note(
+        written = self.do.note(
             self.store, content, key=key, tags=tags, domain=self.dice.choice((None, "d", "d/e"))
         )
         self.journal.acknowledge()
@@ -119,22 +120,22 @@ class Worker:
         key, uid, state = self._any()
         content = text(self.dice)
         after = State(fingerprint(content), state.status, state.version + 1)
-        self._change(key, uid, after, lambda: operations.edit(self.store, uid, content))
+        self._change(key, uid, after, lambda: self.do.edit(self.store, uid, content))
 
     def retire(self) -> None:
         """Archive a memory, or bring it back."""
         key, uid, state = self._any()
         if state.status == "active":
             after = State(state.content, "archived", state.version + 1)
-            self._change(key, uid, after, lambda: operations.forget(self.store, (uid,)))
+            self._change(key, uid, after, lambda: self.do.forget(self.store, (uid,)))
         else:
             after = State(state.content, "active", state.version + 1)
-            self._change(key, uid, after, lambda: operations.restore(self.store, (uid,)))
+            self._change(key, uid, after, lambda: self.do.restore(self.store, (uid,)))
 
     def relate(self) -> None:
         """Relate two memories."""
         one, other = self.dice.sample(sorted(self.mine), 2)
-        operations.link(
+        self.do.link(
             self.store, self.mine[one][0], "relates_to", self.mine[other][0], note=text(self.dice)
         )
         self.journal.note(linked=[one, other])
@@ -144,7 +145,7 @@ class Worker:
         key, uid, _ = self._any()
         self.journal.intend(key, None)
         del self.mine[key]
-        operations.purge(self.store, uid, confirm=f"DELETE {uid}")
+        self.do.purge(self.store, uid, confirm=f"DELETE {uid}")
         self.journal.acknowledge(purged=uid)
 
     def _any(self) -> tuple[str, str, State]:
