@@ -16,19 +16,31 @@ _WRITERS = ("Written", "Changed")
 
 def success(record: Any, budget: int | None = None, offset: int = 0) -> dict[str, Any]:
     """Return the result of a tool for a record; `budget` is what the caller asked for, in bytes."""
+    most = bounds.STRUCTURED_BYTES if budget is None else budget
+    envelope = _envelope(record, most, offset)
+    text = in_words(type(record).__name__, envelope, min(most, bounds.TEXT_BYTES))
+    return result(text, envelope)
+
+
+def spoken(record: Any, budget: int) -> str:
+    """Return a record in words alone, in at most so many bytes."""
+    return in_words(type(record).__name__, _envelope(record, budget), budget)
+
+
+def _envelope(record: Any, budget: int, offset: int = 0) -> dict[str, Any]:
+    """Return a record as an object of at most so many bytes."""
     kind = type(record).__name__
     envelope: dict[str, Any] = to_json(record)
     if kind in _WRITERS:
         envelope = bounds.echoed(envelope)
-    most = bounds.STRUCTURED_BYTES if budget is None else budget
-    envelope = bounds.fit(envelope, most, offset)
-    return result(in_words(kind, envelope, min(most, bounds.TEXT_BYTES)), envelope)
+    if kind == "Shown":
+        envelope = bounds.fit_shown(envelope, budget, offset)
+    return bounds.fit(envelope, budget)
 
 
 def failure(error: Exception, name: str, signature: Signature | None = None) -> dict[str, Any]:
     """Return the result of a tool that could not do what was asked, in words for the model."""
-    if not isinstance(error, MemaiError):
-        error = _unexpected(error, name)
+    error = known(error, name)
     structured = {
         "error": {
             "code": error.code,
@@ -36,7 +48,7 @@ def failure(error: Exception, name: str, signature: Signature | None = None) -> 
             "exit_code": error.exit_code,
         }
     }
-    return result(_spoken(error.message, signature), structured, failed=True)
+    return result(_in_arguments(error.message, signature), structured, failed=True)
 
 
 def result(text: str, structured: Mapping[str, Any], *, failed: bool = False) -> dict[str, Any]:
@@ -53,8 +65,10 @@ def text_only(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "isError": False}
 
 
-def _unexpected(error: Exception, name: str) -> MemaiError:
-    """Return one sentence for a fault of the program; what it holds stays on this side."""
+def known(error: Exception, name: str) -> MemaiError:
+    """Return an error of ours: a fault of the program is one sentence without what it holds."""
+    if isinstance(error, MemaiError):
+        return error
     if os.environ.get("MEMAI_DEBUG"):
         import traceback
 
@@ -65,7 +79,7 @@ def _unexpected(error: Exception, name: str) -> MemaiError:
     )
 
 
-def _spoken(message: str, signature: Signature | None) -> str:
+def _in_arguments(message: str, signature: Signature | None) -> str:
     """Return a message with the names that the arguments have here instead of shell options."""
     for parameter in signature.parameters if signature else ():
         message = message.replace(f"{parameter.option}:", f"'{parameter.name}':")

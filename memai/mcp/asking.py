@@ -8,7 +8,7 @@ the phrase in the call.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from memai.errors import MemaiError, Refused
+from memai.errors import Refused
 from memai.mcp import Profile
 from memai.records import Caller
 
@@ -51,15 +51,20 @@ async def purge(
             asked = {"message": form["message"], "requestedSchema": form["requested_schema"]}
             question = {"method": _FORM, "params": {"mode": "form", **asked}}
             return {"resultType": "input_required", "inputRequests": {_KEY: question}}
-        if typed.action != "accept":
-            raise Refused(reason=f"Nothing was purged: the person did not agree that {uid} goes.")
-    except MemaiError as error:
+        phrase = _phrase(uid, typed)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the client gets one sentence
         return answers.failure(error, _TOOL)
-    phrase = str((typed.content or {}).get(_KEY) or "")
-    answer: dict[str, Any] = await backend.do(
-        backend.calls.tool, parameters.name, {**arguments, _KEY: phrase}, caller
+    answer: dict[str, Any] = await backend.tool(
+        parameters.name, {**arguments, _KEY: phrase}, caller
     )
     return answer
+
+
+def _phrase(uid: str, typed: Any) -> str:
+    """Return what the person typed; raises Refused where that was a no."""
+    if typed.action != "accept":
+        raise Refused(reason=f"Nothing was purged: the person did not agree that {uid} goes.")
+    return str((typed.content or {}).get(_KEY) or "")
 
 
 async def _asked(backend: "Backend", context: Any, form: dict[str, Any]) -> Any:

@@ -21,43 +21,41 @@ def size(value: Any) -> int:
 
 def echoed(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the answer of a writer with the beginning of a long text only: the caller has it."""
-    return _shortened(answer, _ECHO)[0]
+    return _shortened(answer, _ECHO)
 
 
-def fit(answer: dict[str, Any], budget: int, offset: int = 0) -> dict[str, Any]:
-    """Return an answer in at most `budget` bytes; `truncated` comes first where that cost anything.
+def fit(answer: dict[str, Any], budget: int) -> dict[str, Any]:
+    """Return an answer in at most `budget` bytes.
 
-    `offset` is where the content of a memory that is shown begins in the store.
+    What that costs is said first among its notes, and by `truncated` where it has that.
+    """
+    for length in (2_000, 1_000, 500, 250, _SHORTEST):
+        if size(answer) <= budget:
+            return answer
+        answer = _shortened(answer, length)
+    return _fewer(answer, budget)
+
+
+def fit_shown(answer: dict[str, Any], budget: int, offset: int) -> dict[str, Any]:
+    """Return a memory that is shown with as much of its content as fits; `next` goes on.
+
+    `offset` is where its content begins in the store.
     """
     if size(answer) <= budget:
         return answer
-    if "history" in answer and "memory" in answer:
-        return _fit_shown(answer, budget, offset)
-    for length in (2_000, 1_000, 500, 250, _SHORTEST):
-        shorter, _ = _shortened(answer, length)
-        if size(shorter) <= budget:
-            return shorter
-    return _fewer(shorter, budget)
-
-
-def _fit_shown(answer: dict[str, Any], budget: int, offset: int) -> dict[str, Any]:
-    """Keep as much of the content as fits; it can be read on with `span`."""
-    memory = answer["memory"]
+    memory, notes = answer["memory"], [note[:_ECHO] for note in answer["notes"][:5]]
     content: str = memory["content"]
-    empty = {**answer, "memory": {**memory, "content": ""}, "notes": [], "next": "0" * 16}
-    rest, _ = _shortened(empty, _SHORTEST if size(empty) > budget // 3 else 2_000)
+    rest = {**answer, "memory": {**memory, "content": ""}, "notes": []}
+    rest = _shortened(rest, _SHORTEST if size(rest) > budget // 3 else 2_000)
     rest = _fewer(rest, budget // 2)
-    notes = [note[:_ECHO] for note in answer["notes"][:5]]
-    spare = budget - size(rest) - size(notes) - 240
-    kept = within(content, spare)
+    notes += rest["notes"]
+    kept = within(content, budget - size(rest) - size(notes) - 200)
     if kept < len(content):
         end = offset + kept
-        notes.append(f"This is {offset}:{end} of the content; read on with span '{end}:'.")
         rest["next"] = f"{end}:"
-    else:
-        rest.pop("next")
-    fitted = {**rest, "memory": {**rest["memory"], "content": content[:kept]}, "notes": notes}
-    return {"truncated": True, **{k: v for k, v in fitted.items() if k != "truncated"}}
+        notes.insert(0, f"This is {offset}:{end} of the content; read on with span '{end}:'.")
+    rest["memory"] = {**rest["memory"], "content": content[:kept]}
+    return {**rest, "truncated": True, "notes": notes}
 
 
 def within(content: str, most: int) -> int:
@@ -72,8 +70,8 @@ def within(content: str, most: int) -> int:
     return low
 
 
-def _shortened(answer: dict[str, Any], length: int) -> tuple[dict[str, Any], bool]:
-    """Return an answer whose texts have at most `length` characters, and whether it changed."""
+def _shortened(answer: dict[str, Any], length: int) -> dict[str, Any]:
+    """Return an answer whose texts have at most `length` characters."""
     cut = False
 
     def shorter(value: Any) -> Any:
@@ -87,34 +85,48 @@ def _shortened(answer: dict[str, Any], length: int) -> tuple[dict[str, Any], boo
             return {key: shorter(item) for key, item in value.items()}
         return value
 
-    changed = shorter(answer)
-    if not cut:
-        return answer, False
-    changed.pop("truncated", None)
-    note = "Long texts are shortened in this answer, not in the store; 'show' reads them."
-    if "notes" in changed and note not in changed["notes"]:
-        changed["notes"] = [*changed["notes"], note]
-    return {"truncated": True, **changed}, True
+    changed: dict[str, Any] = shorter(answer)
+    return _marked(changed, _TEXTS) if cut else answer
 
 
 def _fewer(answer: dict[str, Any], budget: int) -> dict[str, Any]:
     """Return an answer whose longest list is cut until it fits."""
-    fitted = {"truncated": True, **{k: v for k, v in answer.items() if k != "truncated"}}
-    while size(fitted) > budget:
-        holder, key = max(
-            _lists(fitted), key=lambda place: size(place[0][place[1]]), default=({}, "")
-        )
-        if not holder or not holder[key]:
+    if size(answer) <= budget:
+        return answer
+    answer = _marked(answer, _LISTS)
+    while size(answer) > budget:
+        places = [place for place in _collections(answer) if place[1] != "notes"]
+        holder, key = max(places, key=lambda place: size(place[0][place[1]]), default=({}, ""))
+        if not holder:
             break
-        holder[key] = holder[key][: len(holder[key]) // 2]
-    return fitted
+        items = holder[key]
+        half = len(items) // 2
+        holder[key] = items[:half] if isinstance(items, list) else dict([*items.items()][:half])
+    return answer
 
 
-def _lists(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield where the lists of an answer are; an object with many keys counts as one."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if isinstance(item, list):
+_TEXTS = "Long texts are shortened in this answer, not in the store; 'show' reads them."
+_LISTS = "Not everything is listed in this answer; ask for less at a time."
+
+
+def _marked(answer: dict[str, Any], note: str) -> dict[str, Any]:
+    """Return a copy of an answer that says what was done to it."""
+    copy: dict[str, Any] = json.loads(json.dumps(answer))
+    if "truncated" in copy:
+        copy["truncated"] = True
+    if note not in copy.setdefault("notes", []):
+        copy["notes"].insert(0, note)
+    return copy
+
+
+def _collections(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield where there are lists, and objects that are tables of numbers."""
+    for key, item in value.items():
+        if isinstance(item, list):
+            if item:
+                yield value, key
+        elif isinstance(item, dict):
+            if len(item) > 1 and all(isinstance(inner, int) for inner in item.values()):
                 yield value, key
             else:
-                yield from _lists(item)
+                yield from _collections(item)

@@ -49,6 +49,13 @@ class Calls:
         except Exception as error:  # noqa: BLE001 - a client gets an answer whatever happens
             return answers.failure(error, name[:80], taken)
 
+    def writes(self, name: str) -> bool:
+        """Whether a tool of this name may change the store."""
+        from memai.mcp import offer
+
+        operation = offer.named(self.profile, name)
+        return operation is not None and not operation.reads
+
     def tools(self) -> list[dict[str, Any]]:
         """Return the tools as `tools/list` sends them."""
         from memai.mcp import schemas

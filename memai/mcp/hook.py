@@ -9,7 +9,7 @@ import sys
 
 from memai import open_store, operations
 from memai.errors import MemaiError
-from memai.mcp.resources import spoken
+from memai.mcp.answers import spoken
 
 BYTES = 1_800  # hosts cut what is longer than about 2 KB
 REMINDER = (

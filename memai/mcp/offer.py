@@ -27,10 +27,15 @@ def listed(profile: Profile) -> list[Operation]:
     ]
 
 
+def named(profile: Profile, name: str) -> Operation | None:
+    """Return the operation that a tool's name means, with or without the prefix."""
+    plain = name.removeprefix(profile.prefix)
+    return next((op for op in OPERATIONS if plain in (tool_name(op), op.name)), None)
+
+
 def called(profile: Profile, name: str) -> Operation:
     """Return the operation a client calls; raises UsageError, Refused."""
-    plain = name.removeprefix(profile.prefix)
-    operation = next((op for op in OPERATIONS if plain in (tool_name(op), op.name)), None)
+    operation = named(profile, name)
     if operation is None:
         names = ", ".join(profile.prefix + n for n in (*map(tool_name, listed(profile)), HELP))
         raise UsageError(reason=f"There is no tool '{name[:80]}'. There are: {names}.")

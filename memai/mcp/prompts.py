@@ -5,7 +5,7 @@ from typing import Any
 
 from memai import operations
 from memai.errors import UsageError
-from memai.mcp.resources import spoken
+from memai.mcp.answers import spoken
 from memai.records import Where
 from memai.store import Store
 from memai.text import fold

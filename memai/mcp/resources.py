@@ -5,14 +5,13 @@ from urllib.parse import unquote
 
 from memai import operations
 from memai.errors import UsageError
-from memai.mcp import bounds
-from memai.mcp.texts import in_words
-from memai.records import to_json
+from memai.mcp.answers import spoken
 from memai.store import Store
 
 _MEMORY = "memai://memory/"
 _PULSE = "memai://pulse"
 _TEXT = "text/plain"
+_BYTES = 18_000
 
 RESOURCES: list[dict[str, Any]] = [
     {
@@ -45,18 +44,14 @@ def read(store: Store, uri: str) -> dict[str, Any]:
     """Return what `resources/read` answers; raises UsageError, NoSuchMemory and their like."""
     place = uri.partition("?")[0].partition("#")[0]
     if place.startswith(_MEMORY) and len(place) > len(_MEMORY):
-        text = spoken(operations.show(store, unquote(place.removeprefix(_MEMORY))))
+        text = spoken(operations.show(store, unquote(place.removeprefix(_MEMORY))), _BYTES)
     elif place.rstrip("/") == _PULSE:
-        text = spoken(operations.pulse(store))
+        text = spoken(operations.pulse(store), _BYTES)
     elif place.startswith(_PULSE + "/"):
-        text = spoken(operations.pulse(store, domain=unquote(place.removeprefix(_PULSE + "/"))))
+        text = spoken(
+            operations.pulse(store, domain=unquote(place.removeprefix(_PULSE + "/"))), _BYTES
+        )
     else:
         known = ", ".join([_PULSE, *(template["uriTemplate"] for template in TEMPLATES)])
         raise UsageError(reason=f"There is no resource '{uri[:200]}'. There are: {known}.")
     return {"contents": [{"uri": uri, "mimeType": _TEXT, "text": text}]}
-
-
-def spoken(record: Any, budget: int = bounds.STRUCTURED_BYTES) -> str:
-    """Return a record in words."""
-    envelope = bounds.fit(to_json(record), budget)
-    return in_words(type(record).__name__, envelope, budget)

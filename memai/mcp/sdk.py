@@ -7,6 +7,8 @@ same.
 """
 
 import gc
+import logging
+import os
 import sys
 import types
 from typing import Any, NamedTuple
@@ -37,6 +39,9 @@ class Sdk(NamedTuple):
 
 def load(*, light: bool = True) -> Sdk:
     """Import the SDK; `light` tries the short way first."""
+    if not os.environ.get("MEMAI_DEBUG"):
+        # Its tracebacks hold what clients sent; what they must know they are told.
+        logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
     collecting = gc.isenabled()
     gc.disable()  # nothing of what an import makes is garbage
     try:
@@ -49,6 +54,7 @@ def load(*, light: bool = True) -> Sdk:
                         del sys.modules[name]
         return _names()
     finally:
+        gc.freeze()  # nor later: looking through all of it takes 30 ms
         if collecting:
             gc.enable()
 

@@ -7,12 +7,15 @@ from typing import Any
 
 from memai.errors import MemaiError
 from memai.mcp.calls import Calls
+from memai.mcp.instructions import instructions
 from memai.mcp.sdk import Sdk
 from memai.records import Caller
 
-_WORKERS = 4
+# Threads, each with a connection of its own. Writers wait in line for one another anyhow, and must
+# not take the place of readers, who wait for nobody.
+_READERS, _WRITERS = 4, 2
 _NOT_A_NAME = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-_INVALID_PARAMS = -32602
+_INVALID_PARAMS, _INTERNAL_ERROR = -32602, -32603
 
 # Lists are the same as long as a server lives, a resource is as old as it is read.
 _FOR_AN_HOUR = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
@@ -25,26 +28,37 @@ class Backend:
     def __init__(self, calls: Calls, sdk: Sdk) -> None:
         self.calls = calls
         self.sdk = sdk
-        self._threads = ThreadPoolExecutor(_WORKERS, thread_name_prefix="memai")
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="memai-read")
+        self._writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="memai-write")
         self._session = "mcp-" + os.urandom(5).hex()
 
-    async def do(self, function: Any, *arguments: Any) -> Any:
+    async def do(self, function: Any, *arguments: Any, writes: bool = False) -> Any:
         """Run a function in a worker thread."""
         import asyncio
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+        threads = self._writers if writes else self._readers
+        return await asyncio.get_running_loop().run_in_executor(threads, function, *arguments)
+
+    async def tool(self, name: str, arguments: Any, caller: Caller) -> Any:
+        """Call a tool, whose faults are answers too."""
+        writes = await self.do(self.calls.writes, name)
+        return await self.do(self.calls.tool, name, arguments, caller, writes=writes)
 
     async def ask(self, function: Any, *arguments: Any, **data: str) -> Any:
         """Run a function for a request whose faults are errors of the protocol."""
         try:
             return await self.do(function, *arguments)
-        except MemaiError as error:
-            found = {**data, "code": error.code}
-            raise self.sdk.error(_INVALID_PARAMS, error.message, found) from None
+        except Exception as error:  # noqa: BLE001 - the SDK would send what it says, paths and all
+            from memai.mcp.answers import known
+
+            expected = isinstance(error, MemaiError)
+            fault = known(error, "the request")
+            code = _INVALID_PARAMS if expected else _INTERNAL_ERROR
+            raise self.sdk.error(code, fault.message, {**data, "code": fault.code}) from None
 
     def warm(self) -> None:
         """Read the model in the background."""
-        self._threads.submit(self.calls.warm, Caller(remote=True))
+        self._readers.submit(self.calls.warm, Caller(remote=True))
 
     def caller(self, context: Any) -> Caller:
         """Return who is at the other end: the client's name, unless MEMAI_AGENT says another."""
@@ -54,8 +68,9 @@ class Backend:
         return Caller(
             agent=name_of(settings.agent or client) or "mcp",
             session=name_of(settings.session) or self._session_of(context.request),
-            domain=settings.domain,
+            domain=None if settings.domain == NO_DOMAIN else settings.domain,
             remote=True,
+            domain_from="MEMAI_DOMAIN" if settings.domain else None,
         )
 
     def _session_of(self, request: Any) -> str:
@@ -81,7 +96,7 @@ def build(sdk: Sdk, backend: Backend) -> Any:
     calls = backend.calls
 
     async def list_tools(_context: Any, _parameters: Any) -> dict[str, Any]:
-        return _final({"tools": await backend.do(calls.tools)})
+        return _final({"tools": await backend.ask(calls.tools)})
 
     async def call_tool(context: Any, parameters: Any) -> dict[str, Any]:
         from memai.mcp import asking
@@ -90,7 +105,7 @@ def build(sdk: Sdk, backend: Backend) -> Any:
         caller = backend.caller(context)
         if asking.wanted(calls.profile, name, arguments, context):
             return _final(await asking.purge(backend, context, parameters, caller))
-        return _final(await backend.do(calls.tool, name, arguments, caller))
+        return _final(await backend.tool(name, arguments, caller))
 
     async def list_resources(_context: Any, _parameters: Any) -> dict[str, Any]:
         from memai.mcp.resources import RESOURCES
@@ -122,7 +137,7 @@ def build(sdk: Sdk, backend: Backend) -> Any:
     server = sdk.server(
         "memai",
         version=_version(),
-        instructions=_instructions(),
+        instructions=instructions(calls.profile),
         cache_hints={
             **dict.fromkeys(_FOR_AN_HOUR, sdk.cache_hint(3_600_000, "private")),
             **dict.fromkeys(_NOT_AT_ALL, sdk.cache_hint(0, "private")),
@@ -152,9 +167,3 @@ def _version() -> str:
         return metadata.version("memai")
     except metadata.PackageNotFoundError:  # run from a source tree
         return "0"
-
-
-def _instructions() -> str:
-    from memai.mcp.guide import INSTRUCTIONS
-
-    return INSTRUCTIONS

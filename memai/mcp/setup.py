@@ -10,7 +10,6 @@ from memai.errors import Refused
 from memai.mcp import configuration
 from memai.mcp.clients import NAME, Client, clients, entry, program
 from memai.mcp.hook import BYTES, REMINDER
-from memai.records import Finding
 from memai.settings import STORE_NAME, Settings, expanded
 from memai.vocabulary import DryRun, Param
 
@@ -97,28 +96,6 @@ def setup(
         _shown(chosen.servers, made) if made and chosen.format == "json" else _shown_toml(made),
         tuple(notes),
     )
-
-
-def check(settings: Settings) -> tuple[Finding, ...]:
-    """Look whether the clients that know memai can start it, and on the same store (advice)."""
-    found = []
-    for client in clients().values():
-        try:
-            known = _known(client, configuration.read(client.path))
-        except (Refused, OSError):
-            continue  # a file in another form is no finding of ours
-        if known is None:
-            continue
-        fix = f"memai setup {client.name}"
-        command = str(known.get("command", ""))
-        if not os.path.isabs(command) or not os.access(command, os.X_OK):
-            message = f"{client.name} cannot start memai from everywhere: its command is {command}."
-            found.append(Finding("advice", "client-command", message, fix))
-        env = known.get("env")
-        if _store_of(env if isinstance(env, dict) else {}) != settings.path:
-            message = f"{client.name} uses another store than this shell ({settings.path})."
-            found.append(Finding("advice", "client-store", message, fix))
-    return tuple(found)
 
 
 def _shown_toml(made: dict[str, Any] | None) -> str:

@@ -51,9 +51,9 @@ def in_words(kind: str, answer: Mapping[str, Any], budget: int = TEXT_BYTES) -> 
     if kind in _SHORT:
         return "\n".join([_SHORT[kind](answer), *notes])
     lines = Lines(budget)
-    _LONG.get(kind, _anything)(lines, answer)
-    for note in notes:
+    for note in notes:  # first: what is missing or was cut must not itself be cut
         lines.say(f"Note: {note}")
+    _LONG.get(kind, _anything)(lines, answer)
     return lines.text()
 
 
@@ -116,22 +116,24 @@ def _found(lines: Lines, answer: Mapping[str, Any]) -> None:
         lines.say(f"{_count(hits)} found, best first. {_RULE}")
     else:
         lines.say(f"No close match; {_count(hits)} nearest. {_RULE}")
+    _cursor(lines, answer)
     for hit in hits:
         if not lines.say(provenance(hit), folded(hit["snippet"], _SNIPPET)):
             break
-    _cursor(lines, answer)
 
 
 def _listed(lines: Lines, answer: Mapping[str, Any]) -> None:
     memories = answer["memories"]
     lines.say(f"{_count(memories)}, newest first. {_RULE}" if memories else "No memories.")
+    _cursor(lines, answer)
     for memory in memories:
         if not lines.say(provenance(memory), folded(memory["content"], _SNIPPET)):
             break
-    _cursor(lines, answer)
 
 
 def _shown(lines: Lines, answer: Mapping[str, Any]) -> None:
+    if answer["next"]:
+        lines.say(f"There is more: read on with span '{answer['next']}'.")
     memory = answer["memory"]
     _whole(lines, memory)
     for head in answer.get("outline") or ():
@@ -144,8 +146,17 @@ def _shown(lines: Lines, answer: Mapping[str, Any]) -> None:
             for edit in answer["history"][-5:]
         )
         lines.say(f"{len(answer['history'])} earlier versions: {versions}")
-    if answer.get("next"):
-        lines.say(f"Read on with span '{answer['next']}'.")
+
+
+def _history(lines: Lines, answer: Mapping[str, Any]) -> None:
+    lines.say(f"{answer['uid']} has {len(answer['versions'])} versions, newest first. {_RULE}")
+    for version in answer["versions"]:
+        changed = ", ".join(change["field"] for change in version["changes"]) or "made"
+        reason = f", because {quoted(version['reason'])}" if version["reason"] else ""
+        diff = "\n".join(c["diff"] for c in version["changes"] if c["diff"])
+        who = f"{_time(version['at'])} by {quoted(version['agent'])}{reason}"
+        if not lines.say(f"version {version['version']}, {who}: {changed}", diff[:600] or None):
+            break
 
 
 def _pulse(lines: Lines, answer: Mapping[str, Any]) -> None:
@@ -221,6 +232,7 @@ _LONG: dict[str, Callable[[Lines, Mapping[str, Any]], None]] = {
     "Found": _found,
     "Listed": _listed,
     "Shown": _shown,
+    "History": _history,
     "Pulse": _pulse,
     "Related": _related,
     "Domains": _domains,
@@ -284,7 +296,7 @@ def _relations(lines: Lines, relations: Iterable[Mapping[str, Any]]) -> None:
 
 def _cursor(lines: Lines, answer: Mapping[str, Any]) -> None:
     if answer.get("next"):
-        lines.say(f"There is more: go on with after {quoted(answer['next'])}.")
+        lines.say(f"There is more than these: go on with after {quoted(answer['next'])}.")
 
 
 def _count(items: list[Any]) -> str:

@@ -16,7 +16,7 @@ from memai import open_store, operations, signatures
 from memai.errors import NotWritable, Refused
 from memai.mcp import clients, configuration, hook
 from memai.mcp.clients import program
-from memai.mcp.setup import ClientName, check, setup
+from memai.mcp.setup import ClientName, setup
 from memai.settings import resolve
 
 CLIENTS = [name for name in get_args(ClientName) if name != "print"]
@@ -354,21 +354,25 @@ def test_the_json_hook_says_what_is_wrong(
 
 
 def test_a_client_that_cannot_start_memai_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A moved command and another store are found; clients without memai are not spoken of."""
-    assert check(resolve()) == ()
+    """What setup writes is well with doctor; a command without a path, or another store, is not."""
     for client in CLIENTS:
         setup(resolve(), client)
-    assert check(resolve()) == ()
+
+    def advice() -> set[tuple[str, str]]:
+        codes = ("client-command", "other-store")
+        return {
+            (f.code, f.level) for f in operations.doctor(open_store()).findings if f.code in codes
+        }
+
+    operations.note(open_store(), "Something to look after.")
+    assert advice() == set()
     whole = json.loads(file_of("cursor").read_text())
     whole["mcpServers"]["memai"]["command"] = "memai"
     file_of("cursor").write_text(json.dumps(whole))
-    file_of("gemini").write_text("{ broken")
-    found = check(resolve())
-    assert [(f.level, f.code, f.fix) for f in found] == [
-        ("advice", "client-command", "memai setup cursor")
-    ]
-    monkeypatch.setenv("MEMAI_HOME", "/elsewhere")
-    assert {f.code for f in check(resolve())} == {"client-command", "client-store"}
+    assert advice() == {("client-command", "advice")}
+    whole["mcpServers"]["memai"] |= {"env": {"MEMAI_HOME": "/elsewhere"}}
+    file_of("cursor").write_text(json.dumps(whole))
+    assert advice() == {("client-command", "advice"), ("other-store", "advice")}
 
 
 def test_setup_can_be_taken_apart_like_an_operation() -> None:

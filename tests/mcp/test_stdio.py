@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import CHECKOUT
+from support import CHECKOUT, python
 
 from memai.mcp import bounds, stdio, wire
 from memai.settings import resolve
@@ -591,3 +591,54 @@ def test_an_answer_is_below_a_mebibyte_whatever_is_asked(start: Any) -> None:
         server.call("note", content=f"{number} " + "long " * 2_000)
     server.call("list", limit=1_000, max_bytes=10**12)
     assert max(map(len, server.lines)) < bounds.MOST_BYTES + bounds.TEXT_BYTES + 4_000
+
+
+def test_readers_do_not_wait_for_writers(start: Any) -> None:
+    """While more writes than there are threads wait for a lock, searches are answered."""
+    import apsw
+
+    server = start()
+    server.call("note", content="Before the lock.")
+    lock = apsw.Connection(resolve().path)
+    lock.execute("BEGIN IMMEDIATE")
+    waiting = [
+        server.begin("tools/call", name="note", arguments={"content": f"Waiting {n}."})
+        for n in range(12)
+    ]
+    assert server.call("search", query="lock")["hits"]
+    lock.execute("ROLLBACK")
+    lock.close()
+    for id in waiting:
+        assert server.answer(id)["result"]["structuredContent"]["created"] is True
+
+
+def test_a_server_reads_while_others_write(start: Any) -> None:
+    """Searches over MCP go on, and find what shells write meanwhile."""
+    server = start()
+    server.call("note", content="Before the others.")
+    code = (
+        "from memai import open_store, operations\n"
+        "for n in range(60): operations.note(open_store(), f'Written by process {n}.')\n"
+    )
+    with python("-c", code) as writer:
+        while writer.poll() is None:
+            assert server.call("search", query="before others")["hits"]
+        assert writer.returncode == 0
+    assert server.call("stats")["counts"]["memories"] == 61
+
+
+def test_a_fault_behind_a_resource_shows_nothing(start: Any) -> None:
+    """What nobody foresaw is an error of the protocol without message, path or log."""
+    broken = (
+        "from memai.operations import reading\n"
+        "def pulse(store, **_):\n"
+        "    raise RuntimeError('secret at /home/someone')\n"
+        "reading.pulse = pulse\n"
+    )
+    server = start(code=broken + SERVE)
+    error = server.answer(server.begin("resources/read", uri="memai://pulse"))["error"]
+    assert error["code"] == -32603
+    assert "RuntimeError" in error["message"]
+    assert server.leave() == 0
+    assert server.errors == b""
+    assert not any(b"secret" in line for line in server.lines)
