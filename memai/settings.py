@@ -12,7 +12,7 @@ STORE_NAME = "memai.db"
 ENVIRONMENT: tuple[tuple[str, str], ...] = (
     ("MEMAI_HOME", "Folder of the store and its backups; default ~/.memai."),
     ("MEMAI_DB", "The store itself, instead of memai.db in MEMAI_HOME; --db overrides both."),
-    ("MEMAI_DOMAIN", "The domain at hand: default of writes and of pulse."),
+    ("MEMAI_DOMAIN", "The domain at hand: default of writes and of pulse; '-' for none."),
     ("MEMAI_AGENT", "Who writes; default: the MCP client's name, or 'cli'."),
     ("MEMAI_SESSION", "The session writes belong to unless they say another."),
     ("MEMAI_EMBED_MODEL", "The embedding model of a store that is created now, and of reembed."),
@@ -72,7 +72,7 @@ def resolve(
     return Settings(
         path=expanded(chosen),
         home=home,
-        domain=None if domain in (None, "-") else domain,
+        domain=domain,
         agent=env.get("MEMAI_AGENT") or None,
         session=env.get("MEMAI_SESSION") or None,
         model=env.get("MEMAI_EMBED_MODEL") or "memai-static-1",

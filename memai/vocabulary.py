@@ -76,6 +76,12 @@ Domain = Annotated[
         completes="domain",
     ),
 ]
+DomainName = Annotated[str, Param("The domain.", positional=True, completes="domain")]
+NewDomain = Annotated[str, Param("Its new name.", positional=True, completes="domain")]
+SpellingPolicy = Annotated[
+    Literal["preserve", "lower", "upper"],
+    Param("How domains are spelled when written.", positional=True),
+]
 Type = Annotated[MemoryType, Param("The type of memory.")]
 Session = Annotated[str, Param("The sitting it belongs to.")]
 Tags = Annotated[

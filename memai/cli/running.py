@@ -1,15 +1,18 @@
 """How a command runs: gather what it takes, ask the operation, print the answer."""
 
 import gc
+import os
 from typing import TYPE_CHECKING
 
 import click
 
+from memai import place
 from memai.cli.parameters import Choices
 from memai.operations import Operation
 from memai.records import Caller
-from memai.settings import resolve
+from memai.settings import Settings, resolve
 from memai.signatures import Signature
+from memai.vocabulary import NO_DOMAIN
 
 if TYPE_CHECKING:
     from memai.store import Store
@@ -52,5 +55,19 @@ def opened(choices: Choices) -> "Store":
     from memai.store import open_store
 
     settings = resolve(choices.db, allow_network_fs=choices.allow_network_fs)
-    caller = Caller(agent=settings.agent or "cli", session=settings.session, domain=settings.domain)
-    return open_store(settings=settings, caller=caller)
+    return open_store(settings=settings, caller=_caller(settings))
+
+
+def _caller(settings: Settings) -> Caller:
+    """Return who is at the shell: the domain is that of the environment or of this folder."""
+    domain, why = settings.domain, "MEMAI_DOMAIN"
+    if domain is None:
+        at_hand = place.at_hand(os.getcwd())
+        if at_hand is not None:
+            domain, why = at_hand
+    return Caller(
+        agent=settings.agent or "cli",
+        session=settings.session,
+        domain=None if domain == NO_DOMAIN else domain,
+        domain_from=why if domain else None,
+    )

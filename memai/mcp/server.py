@@ -10,6 +10,7 @@ from memai.mcp.calls import Calls
 from memai.mcp.instructions import instructions
 from memai.mcp.sdk import Sdk
 from memai.records import Caller
+from memai.vocabulary import NO_DOMAIN
 
 # Threads, each with a connection of its own. Writers wait in line for one another anyhow, and must
 # not take the place of readers, who wait for nobody.

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from memai.operations.curating import restore as restore
     from memai.operations.curating import unlink as unlink
     from memai.operations.health import doctor as doctor
+    from memai.operations.naming import domains_merge as domains_merge
+    from memai.operations.naming import domains_policy as domains_policy
+    from memai.operations.naming import domains_rename as domains_rename
     from memai.operations.reading import domains as domains
     from memai.operations.reading import list_memories as list_memories
     from memai.operations.reading import pulse as pulse
@@ -160,7 +163,31 @@ OPERATIONS: tuple[Operation, ...] = (
         daily=True,
     ),
     Operation(
-        "domains", "reading.domains", "read", ("memai domains",), reads=True, idempotent=True
+        "domains",
+        "reading.domains",
+        "read",
+        ("memai domains", "memai domains --here"),
+        reads=True,
+        idempotent=True,
+    ),
+    Operation(
+        "domains rename",
+        "naming.domains_rename",
+        "curate",
+        ("memai domains rename shop store --dry-run", "memai domains rename shop webshop"),
+    ),
+    Operation(
+        "domains merge",
+        "naming.domains_merge",
+        "curate",
+        ("memai domains merge shop webshop --dry-run",),
+    ),
+    Operation(
+        "domains policy",
+        "naming.domains_policy",
+        "curate",
+        ("memai domains policy", "memai domains policy lower"),
+        idempotent=True,
     ),
     Operation(
         "relations",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from memai import credentials, text
 from memai.errors import SecretFound, TooLarge, UsageError
+from memai.operations.spelling import POLICY, spelled
 from memai.records import Caller, Where
 from memai.store import Store
 from memai.vocabulary import (
@@ -117,12 +118,15 @@ def tags(values: Iterable[str] | None, what: str = "tags") -> tuple[str, ...]:
     return tuple(kept.values())
 
 
-def domain(value: str | None, caller: Caller) -> str | None:
-    """Return the domain of a write: what was said, else the domain at hand, '-' being none."""
-    chosen = name(value if value is not None else caller.domain, "domain")
+def domain(value: str | None, store: Store) -> str | None:
+    """Return the domain of a write: what was said, else the domain at hand, '-' being none.
+
+    It is spelled as the store's policy says.
+    """
+    chosen = name(value if value is not None else store.caller.domain, "domain")
     if chosen is None or chosen == NO_DOMAIN:
         return None
-    return _domain(chosen)
+    return spelled(_domain(chosen), store.meta(POLICY))
 
 
 def where(

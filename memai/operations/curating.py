@@ -69,7 +69,7 @@ def edit(
         )
         changes["content"] = kept
     if domain is not None:
-        changes["domain"] = checking.domain(domain, store.caller)
+        changes["domain"] = checking.domain(domain, store)
     if type is not None:
         changes["type"] = type
     if source is not None:
@@ -272,7 +272,7 @@ def _relate(
     """Add a relation inside the caller's transaction."""
     if from_uid == to_uid:
         raise UsageError(reason=f"{from_uid} cannot be related to itself.")
-    if kind == SUPERSEDES and _supersedes(store, to_uid, from_uid):
+    if kind == SUPERSEDES and supersedes(store, to_uid, from_uid):
         raise UsageError(
             reason=f"{to_uid} already supersedes {from_uid}: a circle would hide both. "
             "Take one relation away with 'memai unlink'."
@@ -285,7 +285,7 @@ def _relate(
     return known, False, [f"{from_uid} {kind} {to_uid} was already so."]
 
 
-def _supersedes(store: Store, newer: str, older: str) -> bool:
+def supersedes(store: Store, newer: str, older: str) -> bool:
     """Whether a chain of supersedes leads from one memory to another."""
     seen: set[str] = set()
     reached = [newer]

@@ -8,6 +8,7 @@ from memai.operations import checking
 from memai.operations.budget import first_line, fitting, shortened, size
 from memai.records import (
     Digest,
+    DomainCount,
     Domains,
     Head,
     LatestCheckpoint,
@@ -118,15 +119,31 @@ def relations(store: Store, uid: Uid) -> Related:
     return Related(whole, linked(store, whole))
 
 
-def domains(store: Store) -> Domains:
+def domains(store: Store, *, here: Here = False) -> Domains:
     """List the domains with their counts, latest activity first.
 
-    Where a domain was written in several ways, its spellings are named: they count as one.
+    Where a domain was written in several ways, its spellings are named: they count as one. With
+    --here it is the domain at hand alone, and the answer says where that comes from.
     """
     found = store.domains()
+    if here:
+        return _domain_at_hand(store, found)
     drift = [d for d in found if d.spellings]
     notes = tuple(f"{d.domain} is also written {', '.join(d.spellings[1:])}." for d in drift)
     return Domains(tuple(found), notes)
+
+
+def _domain_at_hand(store: Store, known: list[DomainCount]) -> Domains:
+    """Say which domain is at hand, why, and what it holds with what is below it."""
+    at_hand = store.caller.domain
+    if at_hand is None:
+        return Domains((), ("No domain is at hand: writes without one have none.",))
+    wanted = text.fold(at_hand)
+    inside = [
+        d for d in known if (text.fold(d.domain or "") + "/").startswith(wanted + "/") and d.domain
+    ]
+    why = f"The domain at hand is '{at_hand}', from {store.caller.domain_from or 'the caller'}."
+    return Domains(tuple(inside), (why, *(() if inside else ("It holds nothing yet.",))))
 
 
 def pulse(

@@ -160,7 +160,7 @@ def _remember(
     fresh = Memory(
         uid=checking.new_uid(),
         type=type,
-        domain=checking.domain(domain, store.caller),
+        domain=checking.domain(domain, store),
         session=checking.name(session if session is not None else store.caller.session, "session"),
         tags=checking.tags(tags),
         status="active",
