@@ -6,6 +6,7 @@ memories (`memai doctor --fix`), the rest comes back from a backup (`memai recov
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 import apsw
 
@@ -60,7 +61,9 @@ class Checks(Overview):
         """Ask SQLite about pages and indexes."""
         pragma = "integrity_check" if deep else "quick_check"
         try:
-            told = [str(row[0]) for row in self.all(f"PRAGMA {pragma}(20)")]
+            with self.reading():
+                self._forget_segments()
+                told = [str(row[0]) for row in self.all(f"PRAGMA {pragma}(20)")]
             broken = self.all("PRAGMA foreign_key_check")
         except (Damaged, apsw.Error) as error:
             return [damage("structure", f"The file cannot be read through: {error}")]
@@ -68,6 +71,17 @@ class Checks(Overview):
         if broken:
             found.append(damage("references", "Rows refer to memories that are gone."))
         return [finding for finding in found if finding is not None]
+
+    def _forget_segments(self) -> None:
+        """Make the word indexes look afresh at what others have written.
+
+        A query does, but the pragma (SQLite 3.54.1) compares the index with what this connection
+        remembers of its segments, and calls a sound index damaged after another process has
+        written.
+        """
+        for index in schema.WORD_INDEXES:
+            with suppress(Damaged, apsw.Error):
+                self.all(f"SELECT 1 FROM {index} WHERE {index} MATCH '\"none\"' LIMIT 1")
 
     def _classified(self, line: str) -> Finding | None:
         """Return what one line of integrity_check means."""
@@ -124,7 +138,6 @@ class Checks(Overview):
     def _check_words(self) -> list[Finding]:
         """Compare the word indexes with the rows they were made from."""
         found = []
-        memories = self.number("SELECT count(*) FROM memories")
         fresh = schema.in_memory()
         for index in schema.WORD_INDEXES:
             try:
@@ -134,7 +147,8 @@ class Checks(Overview):
                 with self.rehearsing():
                     # rank 1 compares with the content; without it only the index is looked at.
                     self.run(f"INSERT INTO {index}({index}, rank) VALUES('integrity-check', 1)")
-                indexed = self.number(f"SELECT count(*) FROM {index}_docsize")
+                    memories = self.number("SELECT count(*) FROM memories")
+                    indexed = self.number(f"SELECT count(*) FROM {index}_docsize")
             except (Damaged, apsw.Error, ValueError):
                 found.append(words(f"The index {index} does not match the memories."))
                 continue

@@ -153,6 +153,17 @@ def test_rebuilding_changes_no_answer(store: Store) -> None:
     assert store.check(deep=True) == []
 
 
+def test_what_others_write_is_not_damage(engine: Callable[..., Store]) -> None:
+    """A process that has searched and then checks sees what others have written as sound."""
+    store, other = engine(), engine()
+    words = queries.word_query("number")
+    for number in range(20):
+        store.by_words(words, EVERYTHING, 5)
+        store.by_substring(["number"], EVERYTHING, 5)
+        add(other, memory(f"text number {number}"))
+        assert store.check(deep=number % 2 == 0) == []
+
+
 def test_checking_says_how_far_it_is(store: Store) -> None:
     """A deep check reports its progress up to the number of memories."""
     add(store, *[memory(str(n)) for n in range(3)])
