@@ -1,261 +1,343 @@
 """How incoming memories are merged with what is here: batches, each one transaction."""
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
-from memai import when
+from memai import passages
 from memai.embedding import Embedder, NoModel
-from memai.errors import MemaiError
 from memai.formats import Incoming
-from memai.operations import checking, embedding_policy
-from memai.operations.budget import first_line
-from memai.operations.merging import merge, newest, states
-from memai.records import (
-    Change,
-    Edit,
-    Embedded,
-    Fault,
-    Imported,
-    Memory,
-    Relation,
-)
-from memai.store import Progress, Store
+from memai.operations import embedding_policy, merging, reconciling
+from memai.operations.curating import supersedes
+from memai.operations.tally import Policy, Tally
+from memai.records import Edit, Embedded, Known, Memory, Relation
+from memai.store import Store
+from memai.vocabulary import SUPERSEDES
 
 # Memories of one transaction: whoever waits behind it waits for a fraction of a second.
 BATCH = 500
-# A dry run lists at most so many changes; the counts are of all.
-_LISTED = 1_000
-_AGAIN = "imported again"
+# Relations whose ends came apart in the file wait in memory; of more, the file is read again.
+_WAITING = 20_000
+
+# What a reader gives: memories, and relations that stand apart from them.
+Read = Callable[[], Iterable[Incoming | Relation]]
 
 
-class Policy(NamedTuple):
-    """What the caller of an import allows."""
+class Batch(NamedTuple):
+    """What is merged in one transaction."""
 
-    dry_run: bool = False
-    allow_secret: bool = False
-    redact: bool = False
+    items: list[Incoming]
+    relations: list[Relation]
 
 
 class Plan(NamedTuple):
-    """What shall become of one incoming memory, seen against ours at `version` (0: none)."""
+    """What shall become of one incoming memory.
+
+    `memory` is what will be kept, None where nothing changes; `yielding` is ours that gives up a
+    key or origin to it; `conflict` says what a person should look at.
+    """
 
     incoming: Incoming
-    what: str  # new, changed, conflict, same, buried
-    version: int = 0
+    what: Literal["new", "changed", "same", "buried"]
     memory: Memory | None = None
     history: tuple[Edit, ...] = ()
-    why: str | None = None
+    conflict: str | None = None
+    yielding: tuple[Memory, ...] = ()
 
 
-class Tally:
-    """Counts and lists what an import did."""
+def take(store: Store, read: Read, policy: Policy, tally: Tally) -> None:
+    """Merge a stream of memories into the store, a batch at a time.
 
-    def __init__(self) -> None:
-        self.counts = dict.fromkeys(("new", "changed", "conflict", "same", "buried"), 0)
-        self.conflicts: list[Change] = []
-        self.changes: list[Change] = []
-        self.errors: list[Fault] = []
-        self.pending: list[Relation] = []
-        self.notes: list[str] = []
-
-    def add(self, plan: Plan) -> None:
-        """Count one memory."""
-        self.counts[plan.what] += 1
-        if plan.what in ("new", "changed", "conflict"):
-            memory = plan.memory or plan.incoming.memory
-            change = Change(
-                memory.uid,
-                plan.what,  # type: ignore[arg-type]
-                plan.incoming.place,
-                first_line(memory.content, 80),
-                plan.why,
-            )
-            if plan.what == "conflict":
-                self.conflicts.append(change)
-            if len(self.changes) < _LISTED:
-                self.changes.append(change)
-
-    def answer(self, *, dry_run: bool) -> Imported:
-        """Return the record of the import."""
-        if self.counts["buried"]:
-            self.notes.append(f"{self.counts['buried']} were purged here and stay so.")
-        if self.pending:
-            self.notes.append(
-                f"{len(self.pending)} relations lead to memories that are not here; left out."
-            )
-        return Imported(
-            new=self.counts["new"],
-            changed=self.counts["changed"] + self.counts["conflict"],
-            same=self.counts["same"] + self.counts["buried"],
-            conflicts=tuple(self.conflicts),
-            errors=tuple(self.errors),
-            changes=tuple(self.changes) if dry_run else (),
-            notes=tuple(self.notes),
-        )
-
-
-def take(
-    store: Store,
-    incoming: Iterable[Incoming],
-    policy: Policy,
-    tally: Tally,
-    progress: Progress | None = None,
-) -> None:
-    """Merge a stream of memories into the store, a batch at a time."""
-    done = 0
-    for batch in _batches(_checked(incoming, policy, tally)):
+    `read` gives the stream; it is asked again where relations ran ahead of too many memories.
+    """
+    waiting: list[Relation] = []
+    dropped = 0
+    for batch in _batches(read()):
         if policy.dry_run:
-            for item in batch:
-                tally.add(_plan(store, item))
-        else:
-            _take_batch(store, batch, tally)
-        done += len(batch)
-        if progress is not None:
-            progress(done, 0)
-    if not policy.dry_run:
+            _rehearse(store, batch, tally)
+            continue
+        apart = _keep(store, batch, tally)
+        room = _WAITING - len(waiting)
+        waiting += apart[:room]
+        dropped += len(apart[room:])
+    if dropped:
+        for batch in _batches(read()):
+            related = [relation for item in batch.items for relation in item.relations]
+            _relate_later(store, [*related, *batch.relations], tally)
+    else:
+        for start in range(0, len(waiting), BATCH):
+            _relate_later(store, waiting[start : start + BATCH], tally)
+
+
+def _keep(store: Store, batch: Batch, tally: Tally) -> list[Relation]:
+    """Merge one batch in one transaction; return the relations that lead to what is not here."""
+
+    def act(model: Embedder | NoModel) -> tuple[list[Plan], set[int], list[Relation]]:
+        # Planned and embedded before the lock; where somebody wrote meanwhile, planned again.
+        seen = store.meta("changes")
+        plans = _plans(store, batch.items)
+        ready = _embedded(store, model, plans)
         with store.writing():
-            tally.pending = [r for r in tally.pending if _relate(store, r) is None]
+            if store.meta("changes") != seen:
+                plans = _plans(store, batch.items)
+                ready = _embedded(store, model, plans)
+            store.adopt([(m, (), None) for plan in plans for m in plan.yielding])
+            store.adopt(
+                [
+                    (plan.memory, plan.history, ready.get(plan.memory.uid))
+                    for plan in plans
+                    if plan.memory is not None
+                ]
+            )
+            changed, waiting = _relate(store, plans, batch.relations, tally)
+        return plans, changed, waiting
+
+    plans, changed, waiting = embedding_policy.write(store, act)
+    for number, plan in enumerate(plans):
+        related = plan.what == "same" and number in changed
+        tally.add(plan.incoming, "changed" if related else plan.what, plan.memory, plan.conflict)
+    return waiting
 
 
-def _take_batch(store: Store, batch: list[Incoming], tally: Tally) -> None:
-    """Merge one batch in one transaction."""
-
-    def act(model: Embedder | NoModel) -> tuple[list[Plan], list[Relation]]:
-        plans = [_plan(store, item) for item in batch]
-        wanted = [p.memory for p in plans if p.memory is not None and _needs_vectors(store, p)]
-        vectors = dict(
-            zip((m.uid for m in wanted), embedding_policy.embed(model, wanted), strict=True)
-        )
-        done: list[Plan] = []
-        pending: list[Relation] = []
-        with store.writing():
-            for plan in plans:
-                # Planned before the lock; what changed meanwhile, or came twice, is planned again.
-                now = plan if _still(store, plan) else _plan(store, plan.incoming)
-                if now.memory is not None:
-                    embedded = vectors.get(now.memory.uid) if now is plan else None
-                    if embedded is None and _needs_vectors(store, now):
-                        (embedded,) = embedding_policy.embed(model, [now.memory])
-                    store.adopt(now.memory, now.history, embedded)
-                related = False
-                if now.what != "buried":
-                    for relation in plan.incoming.relations:
-                        outcome = _relate(store, relation)
-                        if outcome is None:
-                            pending.append(relation)
-                        related = related or bool(outcome)
-                done.append(now._replace(what="changed") if related and now.what == "same" else now)
-        return done, pending
-
-    done, pending = embedding_policy.write(store, act)
-    for plan in done:
-        tally.add(plan)
-    tally.pending += pending
+def _rehearse(store: Store, batch: Batch, tally: Tally) -> None:
+    """Say of one batch what would become of it."""
+    for plan in _plans(store, batch.items):
+        news = plan.what == "same" and any(_news(store, r) for r in plan.incoming.relations)
+        tally.add(plan.incoming, "changed" if news else plan.what, plan.memory, plan.conflict)
 
 
-def _plan(store: Store, incoming: Incoming) -> Plan:
+# --- planning -----------------------------------------------------------------------------------
+
+
+def _plans(store: Store, batch: Sequence[Incoming]) -> list[Plan]:
+    """Decide what becomes of each memory of a batch."""
+    known = store.known([item.memory for item in batch])
+    return [_plan(store, item, known) for item in batch]
+
+
+def _plan(store: Store, incoming: Incoming, known: Known) -> Plan:
     """Decide what becomes of one incoming memory."""
-    memory = incoming.memory
-    if store.buried(memory.uid, memory.origin):
-        return Plan(incoming, "buried")
-    ours = store.find(memory.uid)
-    if ours is None and memory.origin is not None:
-        ours = store.with_origin(memory.origin)
-    if ours is None:
-        if memory.key is not None and store.with_key(memory.key) is not None:
-            why = f"its key '{memory.key}' belongs to another memory here; kept without it"
-            return Plan(incoming, "conflict", 0, memory._replace(key=None), incoming.history, why)
-        return Plan(incoming, "new", 0, memory, incoming.history)
-    if ours.uid != memory.uid and incoming.own:
-        why = f"it comes from the same origin as {ours.uid}, which is kept"
-        return Plan(incoming, "conflict", ours.version, None, (), why)
-    history = tuple(store.history(ours.uid)) if ours.version > 1 else ()
-    if not incoming.own:
-        return _plan_foreign(incoming, ours, history)
-    merged = merge(ours, history, memory, incoming.history)
-    if not merged.changed:
-        return Plan(incoming, "same", ours.version)
-    kept = merged.memory._replace(key=ours.key, origin=ours.origin)
-    if not merged.diverged:
-        return Plan(incoming, "changed", ours.version, kept, merged.history)
-    newer = "theirs" if kept.content == memory.content else "ours"
-    why = f"edited on both sides; {newer} is newer and stands, the other is in the history"
-    return Plan(incoming, "conflict", ours.version, kept, merged.history, why)
-
-
-def _plan_foreign(incoming: Incoming, ours: Memory, history: tuple[Edit, ...]) -> Plan:
-    """Decide about a memory of a foreign form that was imported before."""
     theirs = incoming.memory
-    seen = states(ours, history)
-    if any(state.fields["content"] == theirs.content for state in seen):
-        return Plan(incoming, "same", ours.version)
-    last = next((s for s in reversed(seen) if s.reason == _AGAIN), seen[0])
-    at = max(theirs.updated_at, when.from_micros(when.to_micros(ours.updated_at) + 1))
-    edit = Edit(ours.version, at, theirs.agent, _AGAIN, {"content": ours.content})
-    memory = ours._replace(content=theirs.content, version=ours.version + 1, updated_at=at)
-    if last.fields["content"] == ours.content:
-        return Plan(incoming, "changed", ours.version, memory, (*history, edit))
-    why = "edited here and at its source; the source stands, ours is in the history"
-    return Plan(incoming, "conflict", ours.version, memory, (*history, edit), why)
-
-
-def _still(store: Store, plan: Plan) -> bool:
-    """Whether what a plan saw is still so."""
-    memory = plan.memory or plan.incoming.memory
-    ours = store.find(memory.uid)
-    if (0 if ours is None else ours.version) != plan.version:
-        return False
-    return plan.what != "new" or not (
-        (memory.key is not None and store.with_key(memory.key))
-        or (memory.origin is not None and store.with_origin(memory.origin))
-    )
-
-
-def _needs_vectors(store: Store, plan: Plan) -> bool:
-    """Whether the passages of a memory have to be made."""
-    if plan.memory is None:
-        return False
-    ours = store.find(plan.memory.uid)
+    if theirs.uid in known.buried or (theirs.origin is not None and theirs.origin in known.buried):
+        return Plan(incoming, "buried")
+    ours = known.uids.get(theirs.uid)
+    if ours is None and incoming.kind == "foreign" and theirs.origin is not None:
+        ours = known.origins.get(theirs.origin)
     if ours is None:
-        return True
+        return _claimed(Plan(incoming, "new", theirs, incoming.history), None, known)
+    history = tuple(store.history(ours.uid)) if ours.version > 1 else ()
+    if incoming.kind == "foreign":
+        return _foreign(incoming, ours, history)
+    if incoming.kind == "page":
+        return _page(incoming, ours, history, store.caller.agent)
+    merged = merging.merge(ours, history, theirs, incoming.history)
+    key, origin = merging.claims(ours, theirs)
+    kept = merged.memory._replace(key=key, origin=origin, superseded_by=ours.superseded_by)
+    plan = Plan(incoming, "changed", kept, merged.history)
+    if merged.diverged:
+        newer = "theirs" if kept.content == theirs.content else "ours"
+        plan = plan._replace(
+            conflict=f"edited on both sides; {newer} is newer and stands, the other is in the "
+            "history"
+        )
+    return _claimed(plan, ours, known)
+
+
+def _claimed(plan: Plan, ours: Memory | None, known: Known) -> Plan:
+    """Settle who keeps a key or an origin that two memories claim: the elder, in every store."""
+    memory = plan.memory
+    if memory is None:
+        return plan
+    holder = known.keys.get(memory.key) if memory.key is not None else None
+    if holder is not None and holder.uid != memory.uid:
+        told = f"key '{memory.key}'"
+        had = ours is None or ours.key is not None
+        plan = _yielded(
+            plan, holder, told, memory._replace(key=None), holder._replace(key=None), had
+        )
+    memory = plan.memory or memory
+    origin = memory.origin
+    holder = known.origins.get(origin) if origin is not None else None
+    if holder is not None and origin is not None and holder.uid != memory.uid:
+        told = f"origin {origin.system} {origin.key[:60]}"
+        had = ours is None or ours.origin is not None
+        without = memory._replace(origin=None), holder._replace(origin=None)
+        plan = _yielded(plan, holder, told, *without, had)
+    if ours is not None and plan.memory == ours and not plan.yielding:
+        return Plan(plan.incoming, "same")
+    return plan
+
+
+def _yielded(
+    plan: Plan, holder: Memory, told: str, without: Memory, holder_without: Memory, had: bool
+) -> Plan:
+    """Return a plan in which one of two memories gives up what both claim.
+
+    `had` is false for a memory that is here without it: that was told when it lost it.
+    """
+    if plan.memory is None or merging.earlier(holder, plan.memory):
+        why = f"its {told} belongs to {holder.uid}; kept without it"
+        return plan._replace(memory=without, conflict=why if had else plan.conflict)
+    why = f"its {told} belonged to {holder.uid}, which is younger and lost it"
+    return plan._replace(conflict=why, yielding=(*plan.yielding, holder_without))
+
+
+def _foreign(incoming: Incoming, ours: Memory, history: tuple[Edit, ...]) -> Plan:
+    """Decide about a memory of another system that was imported before."""
+    theirs = incoming.memory
+    if ours.origin != theirs.origin:
+        told = f"the uid made for it belongs to {ours.uid}, which came from elsewhere; left out"
+        return Plan(incoming, "same", conflict=told)
+    merged = reconciling.again(ours, history, theirs)
+    if not merged.changed:
+        return Plan(incoming, "same")
+    why = ""
+    if merged.diverged:
+        why = "edited here and at its source; the source stands, ours is in the history"
+    return Plan(incoming, "changed", merged.memory, merged.history, why or None)
+
+
+def _page(incoming: Incoming, ours: Memory, history: tuple[Edit, ...], agent: str) -> Plan:
+    """Decide about a page of Markdown that says of a memory what it is now."""
+    theirs = incoming.memory
+    merged = reconciling.paged(ours, history, theirs, agent, f"edited in {incoming.place}")
+    if not merged.changed:
+        return Plan(incoming, "same")
+    why = ""
+    if merged.diverged:
+        why = "edited here and in its file; both are in the history"
+    return Plan(incoming, "changed", merged.memory, merged.history, why or None)
+
+
+# --- vectors ------------------------------------------------------------------------------------
+
+
+def _embedded(
+    store: Store, model: Embedder | NoModel, plans: Sequence[Plan]
+) -> dict[str, Embedded]:
+    """Return the passages of the memories whose text is new here."""
+    wanted = [plan for plan in plans if plan.memory is not None and _is_new_text(store, plan)]
+    memories = [plan.memory for plan in wanted if plan.memory is not None]
+    made = embedding_policy.embed(model, memories)
+    return {
+        memory.uid: _carried(store, plan.incoming, memory, own)
+        for plan, memory, own in zip(wanted, memories, made, strict=True)
+    }
+
+
+def _is_new_text(store: Store, plan: Plan) -> bool:
+    """Whether the passages of a memory have to be made."""
     now = plan.memory
-    return (ours.content, ours.domain, ours.tags) != (now.content, now.domain, now.tags)
+    if now is None:
+        return False
+    ours = store.find(now.uid) if plan.what != "new" else None
+    told = now.content, now.domain, now.tags
+    return ours is None or (ours.content, ours.domain, ours.tags) != told
 
 
-def _relate(store: Store, theirs: Relation) -> bool | None:
-    """Merge one relation; true if that changed ours, None if an end is not here (yet)."""
-    if store.find(theirs.from_uid) is None or store.find(theirs.to_uid) is None:
-        return None
-    ours = next(
-        (r for r in store.relations(theirs.from_uid, removed=True) if r[:3] == theirs[:3]), None
-    )
-    stands = newest(ours, theirs)
+def _carried(store: Store, incoming: Incoming, memory: Memory, made: Embedded) -> Embedded:
+    """Return the passages that came along where they are what is made here, else what is.
+
+    Without a model here they are taken on trust, if they fit the text and the store's space.
+    """
+    theirs, given = incoming.embedded, incoming.memory
+    if theirs is None or given[:5] != memory[:5] or given.content != memory.content:
+        return made
+    spans = [(passage.start, passage.end) for passage in theirs.passages]
+    if spans != passages.passages(memory.content):
+        return made
+    if made.space is None:
+        known = theirs.space is not None and theirs.space.model == store.model()
+        fits = theirs.space == store.space() or (known and store.space() is None)
+    else:
+        alike = map(embedding_policy.alike, theirs.passages, made.passages)
+        fits = theirs.space == made.space and all(alike)
+    return theirs if fits else made
+
+
+# --- relations ----------------------------------------------------------------------------------
+
+
+def _relate(
+    store: Store, plans: Sequence[Plan], apart: Sequence[Relation], tally: Tally
+) -> tuple[set[int], list[Relation]]:
+    """Merge the relations of a batch; return which plans that changed, and what has to wait."""
+    changed: set[int] = set()
+    waiting: list[Relation] = []
+    here = [(number, plan) for number, plan in enumerate(plans) if plan.what != "buried"]
+    asked = [(number, relation) for number, plan in here for relation in plan.incoming.relations]
+    asked += [(-1, relation) for relation in apart]
+    present = store.present({uid for _, r in asked for uid in (r.from_uid, r.to_uid)})
+    for number, relation in asked:
+        if relation.from_uid not in present or relation.to_uid not in present:
+            waiting.append(relation)
+        elif relate(store, relation, tally):
+            changed.add(number)
+    return changed, waiting
+
+
+def _relate_later(store: Store, relations: Sequence[Relation], tally: Tally) -> None:
+    """Merge relations whose ends may all be here now; count those that are not."""
+    if not relations:
+        return
+    with store.writing():
+        present = store.present({uid for r in relations for uid in (r.from_uid, r.to_uid)})
+        for relation in relations:
+            if relation.from_uid in present and relation.to_uid in present:
+                relate(store, relation, tally)
+            else:
+                tally.lost += 1
+
+
+def relate(store: Store, theirs: Relation, tally: Tally) -> bool:
+    """Merge one relation inside the caller's transaction; return whether that changed ours."""
+    ours = store.relation(*theirs[:3])
+    stands = merging.newest(ours, theirs)
     if stands == ours:
         return False
+    if (
+        stands.type == SUPERSEDES
+        and stands.removed_at is None
+        and supersedes(store, stands.to_uid, stands.from_uid)
+    ):
+        tally.conflict(
+            stands.from_uid,
+            "relations",
+            store.get(stands.from_uid).content,
+            f"it and {stands.to_uid} supersede each other, which hides both; take one relation "
+            "away with 'memai unlink'",
+        )
     return store.relate(stands, replace=True)
 
 
-def _checked(
-    incoming: Iterable[Incoming], policy: Policy, tally: Tally
-) -> Iterator[Incoming]:
-    """Apply the rules of writing to what comes in; what breaks them is listed, not kept."""
-    for item in incoming:
-        memory = item.memory
-        try:
-            content, _ = checking.without_secrets(
-                checking.content(memory.content),
-                "content",
-                allow=policy.allow_secret,
-                redact=policy.redact,
-            )
-        except MemaiError as error:
-            tally.errors.append(Fault(item.place, error.message))
-            continue
-        yield item._replace(memory=memory._replace(content=content))
+def _news(store: Store, theirs: Relation) -> bool:
+    """Whether a relation would change ours."""
+    if len(store.present({theirs.from_uid, theirs.to_uid})) < 2:
+        return False
+    ours = store.relation(*theirs[:3])
+    return merging.newest(ours, theirs) != ours
 
 
-def _batches(items: Iterator[Incoming]) -> Iterator[list[Incoming]]:
-    """Cut a stream into batches."""
-    while batch := list(islice(items, BATCH)):
+# --- batches ------------------------------------------------------------------------------------
+
+
+def _batches(items: Iterable[Incoming | Relation]) -> Iterator[Batch]:
+    """Cut a stream into batches in which no two memories claim the same."""
+    batch = Batch([], [])
+    claimed: set[object] = set()
+    for item in items:
+        claims: set[object] = set()
+        if isinstance(item, Incoming):
+            memory = item.memory
+            claims.add(memory.uid)
+            claims |= {("key", memory.key)} if memory.key is not None else set()
+            claims |= {memory.origin} if memory.origin is not None else set()
+        if len(batch.items) + len(batch.relations) == BATCH or claims & claimed:
+            yield batch
+            batch, claimed = Batch([], []), set()
+        if isinstance(item, Incoming):
+            batch.items.append(item)
+        else:
+            batch.relations.append(item)
+        claimed |= claims
+    if batch.items or batch.relations:
         yield batch

@@ -7,9 +7,10 @@ newest is current, and nothing either side knew is lost.
 """
 
 import json
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from memai.records import Edit, Memory, Relation, to_json
+from memai.records import Edit, Memory, Origin, Relation, to_json
 
 # What an edit can change. The rest (uid, key, origin, creation) belongs to the memory for good.
 CHANGEABLE = (
@@ -69,14 +70,28 @@ def merge(
     if here.keys() <= there.keys():
         return Merged(theirs, their_history, changed=True, diverged=False)
     chain = [state for _, state in sorted({**here, **there}.items())]
-    base = min(ours, theirs, key=lambda memory: (memory.created_at, memory.agent))
-    memory, history = _rebuilt(base, chain)
+    memory, history = _rebuilt(ours, chain)
     apart = any(getattr(ours, name) != getattr(theirs, name) for name in CHANGEABLE)
     return Merged(memory, history, changed=True, diverged=apart)
 
 
-def _rebuilt(base: Memory, chain: list[State]) -> tuple[Memory, tuple[Edit, ...]]:
-    """Return the memory whose states these are."""
+def claims(ours: Memory, theirs: Memory) -> tuple[str | None, Origin | None]:
+    """Return the key and origin of a memory two stores know: what either of them says.
+
+    Where both say something, the lesser: any choice would do that both make alike.
+    """
+    keys = [memory.key for memory in (ours, theirs) if memory.key is not None]
+    origins = [memory.origin for memory in (ours, theirs) if memory.origin is not None]
+    return min(keys, default=None), min(origins, default=None)
+
+
+def earlier(one: Memory, other: Memory) -> bool:
+    """Whether the first of two memories that claim the same key or origin may keep it."""
+    return (one.created_at, one.uid) < (other.created_at, other.uid)
+
+
+def _rebuilt(memory: Memory, chain: list[State]) -> tuple[Memory, tuple[Edit, ...]]:
+    """Return the memory whose states these are, with its history."""
     history = tuple(
         Edit(
             version,
@@ -89,22 +104,36 @@ def _rebuilt(base: Memory, chain: list[State]) -> tuple[Memory, tuple[Edit, ...]
                 if before.fields[name] != after.fields[name]
             },
         )
-        for version, (before, after) in enumerate(zip(chain, chain[1:], strict=False), start=1)
+        for version, (before, after) in enumerate(pairwise(chain), start=1)
     )
-    memory = base._replace(**chain[-1].fields, version=len(chain), updated_at=chain[-1].at)
-    return memory, history
+    made = memory._replace(
+        **chain[-1].fields,
+        agent=chain[0].agent,
+        created_at=chain[0].at,
+        updated_at=chain[-1].at,
+        version=len(chain),
+    )
+    return made, history
 
 
 def newest(ours: Relation | None, theirs: Relation) -> Relation:
     """Return which of two accounts of a relation stands: the one with the last word.
 
-    Taking away counts as said when it was done; at the same moment it wins over making.
+    Taking away counts as said when it was done; at the same moment it wins over making. The order
+    is total, so that every store chooses alike.
     """
     if ours is None:
         return theirs
 
-    def said(relation: Relation) -> tuple[str, bool, str, str]:
+    def said(relation: Relation) -> tuple[str, bool, str, str, bool, str]:
         gone = relation.removed_at is not None
-        return relation.removed_at or relation.created_at, gone, relation.agent, relation.note or ""
+        return (
+            relation.removed_at or relation.created_at,
+            gone,
+            relation.agent,
+            relation.created_at,
+            relation.note is not None,
+            relation.note or "",
+        )
 
     return max(ours, theirs, key=said)

@@ -19,12 +19,14 @@ from memai.records import (
     Embedded,
     Finding,
     Glance,
+    Known,
     Memory,
     Origin,
     Recovered,
     Relation,
     Scored,
     Space,
+    Tombstone,
     Where,
 )
 from memai.settings import Settings, resolve
@@ -91,12 +93,6 @@ class Store(Protocol):
 
     def change(self, memory: Memory, edit: Edit, embedded: Embedded | None) -> None:
         """Replace a memory's fields and append the edit; new passages if given."""
-
-    def adopt(self, memory: Memory, history: Sequence[Edit], embedded: Embedded | None) -> None:
-        """Keep a memory with its whole history as another store has it, new or in place of ours.
-
-        Without `embedded` the passages stay as they are.
-        """
 
     def remove(self, uid: str, at: str) -> None:
         """Remove a memory with all that hangs on it, and leave a tombstone."""
@@ -191,6 +187,32 @@ class Store(Protocol):
 
     def export(self, where: Where) -> Iterator[tuple[Memory, list[Edit], list[Relation]]]:
         """Yield every memory of the filter with its history and outgoing relations, by uid."""
+
+    # --- exchange with other stores and forms -------------------------------------------------
+
+    def known(self, memories: Sequence[Memory]) -> Known:
+        """Return what is here under the uids, keys and origins of some memories."""
+
+    def present(self, uids: set[str]) -> set[str]:
+        """Return which of these uids there are."""
+
+    def relation(self, from_uid: str, type: str, to_uid: str) -> Relation | None:
+        """Return what is known of one relation, also that it was taken away."""
+
+    def adopt(self, memories: Sequence[tuple[Memory, Sequence[Edit], Embedded | None]]) -> None:
+        """Keep memories with their whole histories, new or in place of ours; raises SpaceChanged.
+
+        Where no passages are given they stay as they are.
+        """
+
+    def tombstones(self) -> Iterator[Tombstone]:
+        """Yield what was purged here, by uid."""
+
+    def bury(self, tombstone: Tombstone) -> bool:
+        """Purge what another copy of this store purged; return whether it was here."""
+
+    def passages_of(self, uids: Sequence[str]) -> dict[str, Embedded]:
+        """Return the passages of memories as the store's space sees them."""
 
     # --- space --------------------------------------------------------------------------------
 

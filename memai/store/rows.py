@@ -23,9 +23,7 @@ from memai.store.sums import checksum, vector_checksum
 from memai.vocabulary import NO_DOMAIN, SUPERSEDES
 from memai.when import from_micros, to_micros
 
-_SUPERSEDED = (
-    "EXISTS(SELECT 1 FROM links r WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
-)
+_SUPERSEDED = "EXISTS(SELECT 1 FROM links r WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
 MEMORY = (
     "m.id, m.uid, m.type, m.domain, m.session, m.tags, m.status, m.confidence, m.content, m.agent,"
     " m.source, m.key, m.origin_system, m.origin_key, m.created_at, m.updated_at, m.version,"
@@ -37,6 +35,10 @@ COLUMNS = (
     " agent source key origin_system origin_key created_at updated_at version extra crc words"
     " tag_words domain_words"
 ).split()
+INSERT_EDIT = (
+    "INSERT INTO edits(memory_id, version, at, agent, reason, before, crc)"
+    " VALUES(?, ?, ?, ?, ?, ?, ?)"
+)
 _SEPARATOR = "\x1f"
 _UID = re.compile("[0-9a-hjkmnp-tv-z]{4,10}")
 
@@ -123,9 +125,7 @@ class Rows(Connection):
         """Whether a memory with this uid, or from this origin, was purged here."""
         hashed = digest("\0".join(origin)) if origin else None
         return bool(
-            self.one(
-                "SELECT 1 FROM tombstones WHERE uid = ? OR origin_sha256 = ?", (uid, hashed)
-            )
+            self.one("SELECT 1 FROM tombstones WHERE uid = ? OR origin_sha256 = ?", (uid, hashed))
         )
 
     def history(self, uid: str) -> list[Edit]:
@@ -179,9 +179,7 @@ class Rows(Connection):
     def insert(self, memory: Memory, embedded: Embedded) -> None:
         """Add a memory with its passages."""
         row = row_of(memory)
-        self.run(
-            f"INSERT INTO memories({', '.join(COLUMNS)}) VALUES({_marks(len(COLUMNS))})", row
-        )
+        self.run(f"INSERT INTO memories({', '.join(COLUMNS)}) VALUES({_marks(len(COLUMNS))})", row)
         self._put_passages(self._id(memory.uid), embedded)
 
     def change(self, memory: Memory, edit: Edit, embedded: Embedded | None) -> None:
@@ -202,24 +200,6 @@ class Rows(Connection):
         self.run(
             "INSERT OR REPLACE INTO tombstones VALUES(?, ?, ?, ?)", (*values, checksum(values))
         )
-
-    def adopt(self, memory: Memory, history: Sequence[Edit], embedded: Embedded | None) -> None:
-        """Keep a memory with its whole history as another store has it, new or in place of ours."""
-        id = self.one("SELECT id FROM memories WHERE uid = ?", (memory.uid,))
-        if id is None:
-            self.run(
-                f"INSERT INTO memories({', '.join(COLUMNS)}) VALUES({_marks(len(COLUMNS))})",
-                row_of(memory),
-            )
-            id = self._id(memory.uid)
-        else:
-            self._update(id, memory)
-            self.run("DELETE FROM edits WHERE memory_id = ?", (id,))
-        for edit in history:
-            self._append(id, edit)
-        if embedded is not None:
-            self.run("DELETE FROM passages WHERE memory_id = ?", (id,))
-            self._put_passages(id, embedded)
 
     def relate(self, relation: Relation, *, replace: bool = False) -> bool:
         """Keep a relation, also one that was taken away; false if it is there already."""
@@ -306,13 +286,7 @@ class Rows(Connection):
 
     def _append(self, id: int, edit: Edit) -> None:
         """Append to the history of a memory."""
-        before = _json(edit.before)
-        values = (id, edit.version, to_micros(edit.at), edit.agent, edit.reason, before)
-        self.run(
-            "INSERT INTO edits(memory_id, version, at, agent, reason, before, crc)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (*values, checksum(values)),
-        )
+        self.run(INSERT_EDIT, edit_row(id, edit))
 
     # --- small --------------------------------------------------------------------------------
 
@@ -463,6 +437,14 @@ def row_of(memory: Memory) -> tuple[Any, ...]:
         text.index_words(" ".join(memory.tags)),
         text.index_words(memory.domain or ""),
     )
+
+
+def edit_row(id: int, edit: Edit) -> tuple[Any, ...]:
+    """Return an edit of the memory with this id as a row."""
+    values = (
+        id, edit.version, to_micros(edit.at), edit.agent, edit.reason, _json(edit.before)
+    )  # fmt: skip
+    return (*values, checksum(values))
 
 
 def _fields(before: dict[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,16 @@
 """The SQLite engine: one file, put together from its parts.
 
 `connection` opens and locks, `rows` keeps memories, `retrieval` finds them, `spaces` looks after
-their vectors; `checks`, `erasing`, `surroundings`, `upkeep` and `recovering` look after the whole.
+their vectors; `exchange` takes and gives many at once; `checks`, `erasing`, `surroundings`,
+`upkeep` and `recovering` look after the whole.
 """
 
+from memai.store.exchange import Exchange
 from memai.store.recovering import Recovering
 from memai.store.retrieval import Retrieval
 from memai.store.spaces import Spaces
 from memai.store.surroundings import Surroundings
 
 
-class SQLiteStore(Recovering, Surroundings, Spaces, Retrieval):
+class SQLiteStore(Recovering, Surroundings, Exchange, Spaces, Retrieval):
     """A store in one SQLite file; see `memai.store.Store` for what it promises."""

@@ -315,17 +315,17 @@ def test_a_memory_of_another_store_is_adopted_with_its_history(store: Store) -> 
     edits = [Edit(n, LATER, "elsewhere", None, {"content": f"version {n}"}) for n in (1, 2, 3)]
     theirs = memory("version 3", version=3)
     with store.writing():
-        store.adopt(theirs, edits[:2], embedded("version 3"))
+        store.adopt([(theirs, edits[:2], embedded("version 3"))])
     assert (store.get(theirs.uid), store.history(theirs.uid)) == (theirs, edits[:2])
     newer = theirs._replace(content="version 4", version=4)
     with store.writing():
-        store.adopt(newer, edits, embedded("version 4"))
+        store.adopt([(newer, edits, embedded("version 4"))])
     assert (store.get(theirs.uid), store.history(theirs.uid)) == (newer, edits)
     assert found_by_words(store, "4") == [theirs.uid]
     assert found_by_words(store, "3") == []
     assert len(list(store.vectors(EVERYTHING))) == 1
     with store.writing():
-        store.adopt(newer._replace(confidence="confirmed"), edits, None)
+        store.adopt([(newer._replace(confidence="confirmed"), edits, None)])
     assert len(list(store.vectors(EVERYTHING))) == 1
 
 

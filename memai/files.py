@@ -1,0 +1,180 @@
+"""Files of users: read without following links, written whole or not at all.
+
+Never for a store that may be open: closing a second descriptor of it drops SQLite's locks.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import BinaryIO, NamedTuple
+
+from memai.errors import NoSpace, NotWritable, UsageError
+
+
+class Seen(NamedTuple):
+    """What tells whether a file was changed: size in bytes, time of change in nanoseconds."""
+
+    size: int
+    mtime: int
+
+
+def seen(status: os.stat_result) -> Seen:
+    """Return what a stat says of a file's state."""
+    return Seen(status.st_size, status.st_mtime_ns)
+
+
+def read(path: str, most: int) -> tuple[bytes, Seen]:
+    """Return the bytes of a regular file of at most so many, and what it was when they were read.
+
+    Raises OSError, and ValueError for a link, another kind of file or a larger one.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK):
+            raise ValueError("it is a symbolic link") from None
+        raise
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is no regular file")
+        data = file.read(most + 1)
+        if len(data) > most:
+            raise ValueError(f"it is larger than {most:,} bytes")
+        return data, seen(status)
+
+
+def lines(file: BinaryIO, most: int) -> Iterator[bytes]:
+    """Yield the lines of a file; of one that is longer than `most` only its beginning.
+
+    So a line without end costs no more memory than a long one; what is yielded is longer than
+    `most`, by which the reader sees it.
+    """
+    while line := file.readline(most + 1):
+        if len(line) > most and not line.endswith(b"\n"):
+            while (rest := file.readline(1 << 20)) and not rest.endswith(b"\n"):
+                pass
+        yield line
+
+
+def write_new(path: str, chunks: Iterable[bytes]) -> int:
+    """Write a file that is not there yet, for its owner only; return its size.
+
+    It gets its name when it is whole and on disk. Raises UsageError if the name is taken, NoSpace,
+    NotWritable.
+    """
+    if os.path.lexists(path):
+        raise UsageError(reason=f"{path} is there already, and nothing is overwritten.")
+    folder, name = os.path.split(path)
+    partial = os.path.join(folder, f".{name[:80]}.{os.getpid()}-{os.urandom(4).hex()}.partial")
+    try:
+        size = 0
+        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, 0o600)
+            for chunk in chunks:
+                size += file.write(chunk)
+            file.flush()
+            os.fsync(descriptor)
+        _publish(partial, path)
+        sync_folder(folder)
+    except OSError as error:
+        raise failure(path, error) from None
+    finally:
+        with suppress(OSError):
+            os.unlink(partial)
+    return size
+
+
+def replace(path: str, data: bytes, before: Seen | None) -> Seen | None:
+    """Write a file in place of the one that was `before` (None: of none); return what it is now.
+
+    Returns None, and writes nothing, if somebody else changed it meanwhile. A file keeps its mode.
+    The folder is not synced: see `sync_folder`. Raises NoSpace, NotWritable.
+    """
+    folder, name = os.path.split(path)
+    partial = os.path.join(folder, f".{name[:80]}.{os.getpid()}-{os.urandom(4).hex()}.partial")
+    try:
+        mode = 0o600 if before is None else stat.S_IMODE(os.stat(path).st_mode)
+        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, mode)
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        if before is None:
+            _publish(partial, path)
+        else:
+            status = os.lstat(path)
+            if not stat.S_ISREG(status.st_mode) or seen(status) != before:
+                return None
+            os.replace(partial, path)
+        return seen(os.lstat(path))
+    except (FileExistsError, FileNotFoundError):
+        return None
+    except OSError as error:
+        raise failure(path, error) from None
+    finally:
+        with suppress(OSError):
+            os.unlink(partial)
+
+
+def _publish(partial: str, path: str) -> None:
+    """Give a finished file its name; raises FileExistsError where that is taken."""
+    try:
+        os.link(partial, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a filesystem without links
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        os.replace(partial, path)
+
+
+def sync_folder(path: str) -> None:
+    """Wait until the names in a folder are on disk."""
+    descriptor = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def failure(path: str, error: OSError) -> Exception:
+    """Return the error of memai that a fault of the disk is."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return NoSpace(path=path)
+    if isinstance(error, FileExistsError):
+        return UsageError(reason=f"{path} is there already, and nothing is overwritten.")
+    return NotWritable(path=path, reason=error.strerror or str(error))
+
+
+def published_by_git(folder: str) -> str | None:
+    """Return the name of a remote of the git work tree that a folder is in, None if there is none.
+
+    Reads git's own files: starting git would cost more than the export it is asked for.
+    """
+    folder = os.path.realpath(folder)
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+    place = os.path.join(folder, ".git")
+    try:
+        if os.path.isfile(place):  # a further work tree, or a module of another repository
+            with open(place, encoding="utf-8", errors="replace") as file:
+                told = file.read(4096).partition("gitdir:")[2].strip()
+            place = os.path.join(folder, told)
+            common = os.path.join(place, "commondir")
+            if os.path.isfile(common):
+                with open(common, encoding="utf-8", errors="replace") as file:
+                    place = os.path.join(place, file.read(4096).strip())
+        with open(os.path.join(place, "config"), encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.strip().startswith('[remote "'):
+                    return line.strip()[9:].partition('"')[0]
+    except OSError:
+        return None
+    return None
