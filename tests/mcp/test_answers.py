@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,16 @@ HOSTILE = (
 )
 
 
-def fits(tool: str, answer: dict[str, Any]) -> None:
-    """Check an answer against the schema that is promised for it."""
+@cache
+def promised(tool: str) -> jsonschema.Draft202012Validator:
+    """Return what checks an answer against the schema that is committed for it."""
     golden = json.loads((CHECKOUT / "tests/golden/envelopes.json").read_text(encoding="utf-8"))
-    jsonschema.validate(answer, {**golden["answers"][tool], "$defs": golden["$defs"]})
+    return jsonschema.Draft202012Validator({**golden["answers"][tool], "$defs": golden["$defs"]})
+
+
+def fits(tool: str, answer: dict[str, Any]) -> None:
+    """Check that an answer has the form that is promised for it."""
+    promised(tool).validate(answer)
 
 
 def wire(result: dict[str, Any]) -> int:
@@ -137,7 +144,7 @@ def test_show_gives_the_content_in_both_forms(tools: Any) -> None:
     assert tools.call("show", uid=uid[:4])["memory"]["content"] == content
 
 
-@pytest.mark.parametrize("text", ["x" * 300_000, 'é\n"\\' * 40_000, "\x01" * 60_000], ids=len)
+@pytest.mark.parametrize("text", ["x" * 80_000, 'é\n"\\' * 15_000, "\x01" * 20_000], ids=len)
 def test_a_long_memory_is_read_in_parts(tools: Any, text: str) -> None:
     """Each answer is bounded and says how to go on; the parts put together are the memory."""
     uid = tools.call("note", content=text)["uid"]
@@ -210,7 +217,7 @@ def test_changes_of_many_long_memories_stay_bounded(tools: Any) -> None:
     fits("forget", result["structuredContent"])
     assert not result["isError"]
     assert wire(result) <= WHOLE
-    assert "shortened in this answer" in result["structuredContent"]["notes"][0]
+    assert "Not everything is listed" in result["structuredContent"]["notes"][0]
     assert len(result["structuredContent"]["uids"]) == 80
 
 
