@@ -10,6 +10,7 @@ from memai.records import Caller
 from memai.settings import Settings
 from memai.store import Store, open_store
 
+_PAUSE = 0.05
 _SPAN_START = re.compile(r"\s*(\d{1,9}):")
 
 
@@ -99,6 +100,18 @@ class Calls:
             model = embedding_policy.embedder(self.store(caller))
             if not isinstance(model, NoModel):
                 model.embed("ready")
+
+    def backfill(self, caller: Caller) -> None:
+        """Embed what was stored while there was no model; the next server goes on if this ends."""
+        import contextlib
+        import time
+
+        from memai.operations import embedding_policy
+
+        store = self.store(caller)
+        with contextlib.suppress(Exception):
+            if store.exists():
+                embedding_policy.backfill(store, lambda: time.sleep(_PAUSE))
 
 
 def _bounds(bound: dict[str, Any], arguments: set[str]) -> tuple[int | None, int]:

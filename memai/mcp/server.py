@@ -58,8 +58,10 @@ class Backend:
             raise self.sdk.error(code, fault.message, {**data, "code": fault.code}) from None
 
     def warm(self) -> None:
-        """Read the model in the background."""
+        """Read the model in the background, and embed what has no vectors yet."""
         self._readers.submit(self.calls.warm, Caller(remote=True))
+        if not self.calls.profile.read_only:
+            self._writers.submit(self.calls.backfill, Caller(remote=True))
 
     def caller(self, context: Any) -> Caller:
         """Return who is at the other end: the client's name, unless MEMAI_AGENT says another."""

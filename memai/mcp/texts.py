@@ -86,9 +86,8 @@ def _changed(answer: Mapping[str, Any]) -> str:
 
 def _connected(answer: Mapping[str, Any]) -> str:
     relation = answer["relation"]
-    return f"{relation['from_uid']} {quoted(relation['type'])} {relation['to_uid']}: " + (
-        "related." if answer["created"] else "nothing new to relate, or taken away."
-    )
+    state = "taken away" if relation["removed_at"] else "related"
+    return f"{relation['from_uid']} {quoted(relation['type'])} {relation['to_uid']}: {state}."
 
 
 def _purged(answer: Mapping[str, Any]) -> str:
@@ -145,11 +144,11 @@ def _shown(lines: Lines, answer: Mapping[str, Any]) -> None:
             f"{edit['version']} until {_time(edit['at'])} ({', '.join(edit['before'])} changed)"
             for edit in answer["history"][-5:]
         )
-        lines.say(f"{len(answer['history'])} earlier versions: {versions}")
+        lines.say(f"Earlier versions: {len(answer['history'])}; {versions}")
 
 
 def _history(lines: Lines, answer: Mapping[str, Any]) -> None:
-    lines.say(f"{answer['uid']} has {len(answer['versions'])} versions, newest first. {_RULE}")
+    lines.say(f"Versions of {answer['uid']}, newest first: {len(answer['versions'])}. {_RULE}")
     for version in answer["versions"]:
         changed = ", ".join(change["field"] for change in version["changes"]) or "made"
         reason = f", because {quoted(version['reason'])}" if version["reason"] else ""
@@ -187,12 +186,12 @@ def _pulse(lines: Lines, answer: Mapping[str, Any]) -> None:
 
 
 def _related(lines: Lines, answer: Mapping[str, Any]) -> None:
-    lines.say(f"{answer['uid']} has {len(answer['relations'])} relations. {_RULE}")
+    lines.say(f"Relations of {answer['uid']}: {len(answer['relations'])}. {_RULE}")
     _relations(lines, answer["relations"])
 
 
 def _domains(lines: Lines, answer: Mapping[str, Any]) -> None:
-    lines.say(f"{len(answer['domains'])} domains, latest activity first.")
+    lines.say(f"Domains, latest activity first: {len(answer['domains'])}.")
     for domain in answer["domains"]:
         name = quoted(domain["domain"]) if domain["domain"] else "without a domain"
         if not lines.say(
@@ -204,7 +203,7 @@ def _domains(lines: Lines, answer: Mapping[str, Any]) -> None:
 
 def _duplicates(lines: Lines, answer: Mapping[str, Any]) -> None:
     pairs = answer["pairs"]
-    lines.say(f"{len(pairs)} likely pairs, likeliest first. {_RULE}" if pairs else "No duplicates.")
+    lines.say(f"Likely pairs, likeliest first. {_RULE}" if pairs else "No duplicates.")
     for pair in pairs:
         texts = f"{folded(pair['first_line'], 120)}\n{folded(pair['other_first_line'], 120)}"
         if not lines.say(

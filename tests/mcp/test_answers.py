@@ -232,7 +232,7 @@ def test_a_history_of_long_versions_stays_bounded(tools: Any) -> None:
     assert wire(tools.result("history", uid=uid)) <= WHOLE
     assert wire(result) <= WHOLE
     assert result["structuredContent"]["memory"]["content"].startswith("v29 ")
-    assert "29 earlier versions" in result["content"][0]["text"]
+    assert "Earlier versions: 29" in result["content"][0]["text"]
 
 
 def test_no_match_is_said_in_words(tools: Any) -> None:
@@ -262,6 +262,22 @@ def test_a_missing_model_is_said_in_every_answer(
         assert not result["isError"]
         assert "its files are gone" in " ".join(result["structuredContent"]["notes"])
         assert "its files are gone" in result["content"][0]["text"]
+
+
+def test_a_server_embeds_what_has_no_vectors(tools: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was stored while the model was missing gets its vectors when it is there again."""
+    model = embedding.load()
+    monkeypatch.setitem(embedding._loaded, embedding.DEFAULT, NoModel("x", "it is gone"))
+    for number in range(3):
+        tools.call("note", content=f"The lantern number {number} stands in the cellar.")
+    assert tools.call("stats")["counts"]["without_vectors"] == 3
+    tools.calls.backfill(tools.caller)
+    monkeypatch.setitem(embedding._loaded, embedding.DEFAULT, model)
+    tools.calls.backfill(tools.caller)
+    tools.calls.backfill(tools.caller)
+    assert tools.call("stats")["counts"]["without_vectors"] == 0
+    found = tools.call("search", query="lamp in the basement")
+    assert found["hits"][0]["match_source"] in ("vec", "both")
 
 
 @pytest.mark.parametrize(
