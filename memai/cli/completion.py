@@ -18,6 +18,7 @@ from click.shell_completion import (
 )
 
 from memai import terminal
+from memai.cli import style
 from memai.cli.parameters import Choices
 from memai.operations import operation
 from memai.records import Memory, Where
@@ -109,8 +110,7 @@ def _domains(context: click.Context, incomplete: str) -> Iterator[CompletionItem
     for domain in known.function(_opened(context)).domains if known else ():
         name = domain.domain or NO_DOMAIN
         if name.lower().startswith(incomplete.lower()):
-            plural = "memory" if domain.memories == 1 else "memories"
-            yield CompletionItem(name, help=f"{domain.memories} {plural}")
+            yield CompletionItem(name, help=style.counted(domain.memories))
 
 
 def _tags(context: click.Context, incomplete: str) -> Iterator[CompletionItem[str]]:
@@ -119,7 +119,7 @@ def _tags(context: click.Context, incomplete: str) -> Iterator[CompletionItem[st
     used = Counter(tag for m in _opened(context).page(Where(), _DEPTH) for tag in m.tags)
     for tag, times in used.most_common():
         if tag.lower().startswith(begun.lower()) and "," not in tag:
-            yield CompletionItem(before + comma + tag, help=f"{times} times")
+            yield CompletionItem(before + comma + tag, help=style.counted(times))
 
 
 def _topics(incomplete: str) -> list[CompletionItem[str]]:

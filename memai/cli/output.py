@@ -9,11 +9,23 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, TextIO
 
+from memai import records
 from memai.cli.parameters import Choices
 from memai.errors import MemaiError
-from memai.records import to_json
 
 Form = Literal["json", "jsonl", "quiet", "rows", "screen"]
+
+
+# Answers that are one list, and nothing but that: these can be empty, and a line for each item.
+_LISTS: dict[type, str] = {
+    records.Listed: "memories",
+    records.Found: "hits",
+    records.Duplicates: "pairs",
+    records.Domains: "domains",
+    records.Related: "relations",
+    records.History: "versions",
+    records.Backups: "backups",
+}
 
 
 class AnswerLost(MemaiError):
@@ -50,10 +62,10 @@ def emit(answer: Any, choices: Choices, *, counted: bool = False) -> None:
         return
     chosen = form(choices)
     if chosen == "json":
-        write(as_json(to_json(answer), indent=is_terminal(sys.stdout)) + "\n")
+        write(as_json(records.to_json(answer), indent=is_terminal(sys.stdout)) + "\n")
         return
     if chosen == "jsonl":
-        write("".join(as_json(to_json(item)) + "\n" for item in _items(answer)))
+        write("".join(as_json(records.to_json(item)) + "\n" for item in _items(answer)))
     elif chosen == "screen":
         from memai.cli import views
 
@@ -237,18 +249,15 @@ def _items(answer: Any) -> tuple[Any, ...]:
 
 def _list(answer: Any) -> tuple[Any, ...] | None:
     """Return the list that is all of an answer, None where it is more than that."""
-    for name in ("memories", "hits", "pairs", "domains", "findings", "backups"):
-        items = getattr(answer, name, None)
-        if isinstance(items, tuple):
-            return items
-    return getattr(answer, "relations", None) if not hasattr(answer, "memory") else None
+    name = _LISTS.get(type(answer))
+    return None if name is None else getattr(answer, name)
 
 
 def _remarks(answer: Any, *, counted: bool) -> Iterator[str]:
     """Yield what a reader of rows or lines must know and does not see in them."""
     if getattr(answer, "close", True) is False and answer.hits:
         yield "No close match: these are the nearest."
-    elif _list(answer) == () and not hasattr(answer, "ok"):
+    elif _list(answer) == () or (isinstance(answer, records.Pulse) and not any(answer[1:5])):
         yield "Nothing was found."
     following = getattr(answer, "next", None)
     if following is not None and getattr(answer, "truncated", False):

@@ -113,7 +113,7 @@ def _backups(answer: records.Backups, screen: Screen) -> Iterator[str]:
         cells = [
             Cell(b.state, colours.get(b.state, style.DIM), 10),
             Cell(when.age(b.created_at, now), style.DIM, 12),
-            Cell(f"{'?' if b.memories is None else b.memories} memories", "", 14),
+            Cell(style.counted(b.memories), "", 14),
             Cell(_bytes(b.bytes), "", 8),
             Cell(line(b.path)),
         ]
@@ -124,10 +124,10 @@ def _backups(answer: records.Backups, screen: Screen) -> Iterator[str]:
 
 def _recovered(answer: records.Recovered, screen: Screen) -> Iterator[str]:
     """Yield what a recovery brought back, and where the store as it was is kept."""
-    yield f"{answer.memories} memories from {line(answer.backup)}"
+    yield f"{style.counted(answer.memories)} from {line(answer.backup)}"
     yield (
-        f"{answer.back} came back, {answer.changed} changed, {answer.gone} are gone, "
-        f"{answer.buried} stay purged"
+        f"{answer.back} back, {answer.changed} changed, {answer.gone} gone, "
+        f"{answer.buried} still purged"
     )
     if answer.safety is not None:
         yield paint(f"The store as it was: {line(answer.safety)}", style.DIM, screen.colour)
@@ -152,12 +152,12 @@ def _imported(answer: records.Imported, screen: Screen) -> Iterator[str]:
 
 def _reembedded(answer: records.Reembedded, _screen: Screen) -> Iterator[str]:
     """Yield what was embedded, and with what."""
-    yield f"{answer.memories} memories, {answer.passages} passages, by {line(answer.model)}"
+    yield f"{style.counted(answer.memories)}, {answer.passages} passages, by {line(answer.model)}"
 
 
 def _backed_up(answer: records.BackedUp, screen: Screen) -> Iterator[str]:
     """Yield where the copy is."""
-    yield f"{answer.memories} memories in {line(answer.path)}"
+    yield f"{style.counted(answer.memories)} in {line(answer.path)}"
     yield paint(f"SHA-256 {answer.sha256}", style.DIM, screen.colour)
     for path in answer.removed:
         yield paint(f"removed {line(path)}", style.DIM, screen.colour)

@@ -107,6 +107,16 @@ def _imported(answer: records.Imported, _verbose: bool) -> Iterator[tuple[Any, .
         yield "error", fault.place, fault.reason
 
 
+def _history(answer: records.History, _verbose: bool) -> Iterator[tuple[Any, ...]]:
+    """Yield a row for each change, and one for a version that changed nothing: the first."""
+    for v in answer.versions:
+        head = (v.version, v.at, v.agent, v.reason or "")
+        for c in v.changes:
+            yield (*head, c.field, c.before, c.after, c.diff or "")
+        if not v.changes:
+            yield (*head, "", None, None, "")
+
+
 def _shown(answer: records.Shown) -> Iterator[str]:
     """Yield a memory: a head of names and values, an empty line, then its text unchanged."""
     m = answer.memory
@@ -162,6 +172,7 @@ _ROWS: dict[type, Callable[[Any, bool], Iterable[tuple[Any, ...]]]] = {
     records.Found: _found,
     records.Pulse: _pulse,
     records.Related: _related,
+    records.History: _history,
     records.Domains: lambda a, _v: [
         (d.domain, d.memories, d.current, d.latest_at, d.spellings) for d in a.domains
     ],
@@ -196,6 +207,7 @@ _NAMES_OF: dict[type, Callable[[Any], Iterable[str]]] = {
         ]
     ),
     records.Related: lambda a: _uids(a.relations),
+    records.History: lambda a: [a.uid],
     records.Domains: lambda a: [d.domain or NO_DOMAIN for d in a.domains],
     records.Duplicates: lambda a: [uid for p in a.pairs for uid in (p.uid, p.other)],
     records.BackedUp: lambda a: [a.path],

@@ -28,6 +28,13 @@ def paint(text: str, colour: str, on: bool) -> str:
     return f"\x1b[{colour}m{text}\x1b[0m" if on and colour and text else text
 
 
+def counted(memories: int | None) -> str:
+    """Say how many memories."""
+    if memories is None:
+        return "? memories"
+    return "1 memory" if memories == 1 else f"{memories} memories"
+
+
 def line(text: str | None) -> str:
     """Return a stored text as one safe line: its first that is not blank."""
     return safe(one_line((text or "")[:_MOST]), newlines=False, tabs=False)

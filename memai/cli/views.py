@@ -15,6 +15,7 @@ from memai.terminal import cut, safe, width
 from memai.vocabulary import NO_DOMAIN
 
 _ROOMY = 100  # columns from which on what can be spared is shown too
+_COMFORT = 40  # columns that a text should have, before a domain gets more than its share
 _WIDEST = 120  # columns that are still read with ease
 
 
@@ -37,8 +38,9 @@ def table(items: Sequence[Any], screen: Screen) -> Iterator[str]:
     if screen.width < _ROOMY:
         ages = [age.removesuffix(" ago") for age in ages]
     kind_room = style.columns_of(kinds, 12)
-    domain_room = style.columns_of(domains, max(screen.width // 6, 8))
     age_room = style.columns_of(ages, 12)
+    spare = screen.width - 10 - kind_room - age_room - 4 * len(GAP) - _COMFORT
+    domain_room = style.columns_of(domains, max(screen.width // 6, spare, 8))
     for item, kind, domain, age in zip(items, kinds, domains, ages, strict=True):
         cells = [Cell(item.uid, style.UID, 10)]
         if kind_room:
@@ -169,6 +171,42 @@ def _about(m: records.Memory, now: str) -> Iterator[str]:
         yield "superseded by " + ", ".join(m.superseded_by)
 
 
+def _history(answer: records.History, screen: Screen) -> Iterator[str]:
+    """Yield each version, newest first, with what it changed; of a text the lines that differ."""
+    now, on = when.now(), screen.colour
+    for number, v in enumerate(answer.versions):
+        if number:
+            yield ""
+        cells = [Cell(f"version {v.version}", style.STRONG), Cell(when.age(v.at, now), style.DIM)]
+        cells += [Cell(line(v.agent)), Cell(line(v.reason), style.DIM)]
+        yield laid_out([cell for cell in cells if cell.text], on)
+        for c in v.changes:
+            if c.diff is None:
+                said = f"{c.field}: {_value(c.before)} -> {_value(c.after)}"
+                yield INDENT + cut(said, screen.width - len(INDENT))
+                continue
+            for part in safe(c.diff).split("\n"):
+                colour = {"+": style.GOOD, "-": style.WARNING, "@": style.DIM}.get(part[:1], "")
+                yield INDENT + paint(part, colour, on)
+
+
+def _value(value: Any) -> str:
+    """Return the value of a field on one safe line."""
+    many = ", ".join(value) if isinstance(value, tuple | list) else value
+    return line(many or NO_DOMAIN)
+
+
+def _purged(answer: records.Purged, screen: Screen) -> Iterator[str]:
+    """Yield how far a memory is erased."""
+    if not answer.removed:
+        said = "would be erased"
+    else:
+        said = "erased for good" if answer.erased else "removed; its bytes leave the disk later"
+    yield f"{paint(answer.uid, style.UID, screen.colour)}{GAP}{said}"
+    for path in answer.backups:
+        yield INDENT + paint(f"still in {line(path)}", style.WARNING, screen.colour)
+
+
 def _headed(title: str, on: bool) -> Iterator[str]:
     """Yield the heading of a part."""
     yield ""
@@ -260,16 +298,8 @@ _VIEWS: dict[type, Callable[[Any, Screen], Iterable[str]]] = {
             s.colour,
         )
     ],
-    records.Purged: lambda a, s: [
-        f"{paint(a.uid, style.UID, s.colour)}  "
-        + (
-            "would be erased for good"
-            if not a.removed
-            else "erased for good"
-            if a.erased
-            else "removed; its bytes leave the disk later"
-        )
-    ],
+    records.Purged: _purged,
+    records.History: _history,
     records.Listed: lambda a, s: table(a.memories, s),
     records.Found: _found,
     records.Shown: _shown,

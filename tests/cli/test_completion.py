@@ -90,7 +90,7 @@ def test_domains_tags_types_and_relations(memai, tab):
     assert tab("memai list -d sh") == [("shop/PROJ:1", "1 memory")]
     assert set(values(tab("memai list --domain "))) == {"shop/PROJ:1", "other"}
     assert tab("memai list --domain=ot") == [("other", "1 memory")]
-    assert tab("memai list -t ") == [("alpha", "2 times"), ("beta", "1 times")]
+    assert tab("memai list -t ") == [("alpha", "2 memories"), ("beta", "1 memory")]
     assert values(tab("memai note x -t alpha,b")) == ["alpha,beta"]
     assert values(tab("memai list --type an")) == ["anti_pattern"]
     assert values(tab("memai confidence x con")) == ["confirmed", "contradicted"]
