@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import apsw
 
@@ -119,6 +119,7 @@ def _alone(path: str) -> Iterator[None]:
             except BlockingIOError:
                 time.sleep(0.02)  # not one long wait in the system, so that Ctrl-C is heard
         yield
-        os.unlink(place)
+        with suppress(FileNotFoundError):  # whoever waited has the lock of a file without a name
+            os.unlink(place)
     finally:
         os.close(lock)
