@@ -22,7 +22,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 # Of the daily list: characters of a description beyond which sentences are left to `help`, and
 # of a parameter's help up to which it says what its name says ("The text to keep.").
-_LINE = 110
+_LINE = 100
 _OBVIOUS = 31
 
 
