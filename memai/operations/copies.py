@@ -102,7 +102,7 @@ def known(store: Store) -> list[Backup]:
 def holding(store: Store, uid: str) -> list[str]:
     """Return the backups that hold a memory, or may: those that cannot be read are named too."""
     found = []
-    for path in _listed(store, None):
+    for path in _listed(store, None, unfinished=True):
         try:
             held = store.holds(path, uid)
         except MemaiError:
@@ -194,11 +194,12 @@ def _remember(store: Store, path: str) -> list[str]:
     return []
 
 
-def _listed(store: Store, place: str | None) -> Iterator[str]:
+def _listed(store: Store, place: str | None, *, unfinished: bool = False) -> Iterator[str]:
     """Yield the files that are backups by their place and name."""
     if place is None:
+        ends = (".db", ".partial") if unfinished else (".db",)
         for folder in _folders(store):
-            yield from _databases(store, folder)
+            yield from _databases(store, folder, ends)
         return
     if store.caller.remote:
         raise UsageError(reason="Over MCP only the store's own backups are listed.")
@@ -211,7 +212,7 @@ def _listed(store: Store, place: str | None) -> Iterator[str]:
         raise UsageError(reason=f"There is no file or folder {path}.")
 
 
-def _databases(store: Store, folder: str) -> Iterator[str]:
+def _databases(store: Store, folder: str, ends: tuple[str, ...] = (".db",)) -> Iterator[str]:
     """Yield the databases in a folder, without the store itself."""
     live = os.path.realpath(store.settings.path)
     try:
@@ -220,7 +221,7 @@ def _databases(store: Store, folder: str) -> Iterator[str]:
         return
     for name in names:
         path = os.path.join(folder, name)
-        if not name.endswith(".db") or not os.path.isfile(path):
+        if not name.endswith(ends) or not os.path.isfile(path):
             continue
         if os.path.realpath(path) != live and not (
             os.path.exists(live) and os.path.samefile(path, live)

@@ -5,6 +5,7 @@ What has the name of a backup is one. Beside each lies a manifest, `<name>.json`
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -23,6 +24,17 @@ State = Literal["verified", "unverified", "altered", "damaged"]
 _COUNTED = ("memories", "passages", "vectors", "edits", "relations", "tombstones")
 
 
+# What is not finished has the id of its process in its name. Processes of other containers cannot
+# be seen, so only what is old is taken for abandoned.
+_PARTIAL = re.compile(r"\.(\d+)-[0-9a-f]{8}\.partial")
+_ABANDONED = 3600  # seconds
+
+
+def partial_name(target: str) -> str:
+    """Return a name beside a file for what is not finished yet."""
+    return f"{target}.{os.getpid()}-{os.urandom(4).hex()}.partial"
+
+
 def stamp() -> str:
     """Return the time with microseconds for the name of a file."""
     now = time.time_ns() // 1000
@@ -37,7 +49,8 @@ def write(source: apsw.Connection, target: str, verify: Callable[[str], None]) -
     of the copy and raises if it is not good. Nothing is overwritten. Raises the driver's errors,
     OSError, Damaged.
     """
-    partial = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.partial"
+    tidy(os.path.dirname(target))
+    partial = partial_name(target)
     try:
         filesystem.create_private(partial)
         source.execute("VACUUM INTO ?", (partial,))
@@ -50,7 +63,7 @@ def write(source: apsw.Connection, target: str, verify: Callable[[str], None]) -
 
 def write_pages(source: apsw.Connection, target: str) -> None:
     """Copy a store page by page, damage and all; its manifest says that nobody verified it."""
-    partial = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.partial"
+    partial = partial_name(target)
     try:
         filesystem.create_private(partial)
         with (
@@ -168,7 +181,7 @@ def read_manifest(path: str) -> dict[str, Any]:
 
 def write_manifest(path: str, manifest: dict[str, Any]) -> None:
     """Write the manifest of a copy, whole or not at all."""
-    aside = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.partial.json"
+    aside = partial_name(path) + ".json"
     try:
         filesystem.create_private(aside)
         with open(aside, "w", encoding="utf-8") as file:
@@ -194,6 +207,31 @@ def plain(source: apsw.Connection, target: str) -> None:
 
     with Translating(target, 0):
         write(source, target, verify)
+
+
+def tidy(folder: str) -> None:
+    """Remove what copies that were killed have left in a folder."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            found = _PARTIAL.search(name)
+            path = os.path.join(folder, name)
+            if (
+                found
+                and not _runs(int(found[1]))
+                and time.time() - os.stat(path).st_mtime > _ABANDONED
+            ):
+                os.unlink(path)
+
+
+def _runs(process: int) -> bool:
+    """Whether there is a process with this id, as far as can be seen."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def sha256(path: str) -> str:

@@ -125,8 +125,9 @@ class Recovering(Upkeep):
         if backup.state != "verified":
             raise Damaged(path=path, reason=f"{backup.reason}; nothing was recovered from it")
         place = os.path.realpath(self.path)
-        ready = f"{place}.{os.getpid()}-{os.urandom(4).hex()}.partial"
+        ready = copies.partial_name(place)
         filesystem.make(self.settings._replace(path=ready))
+        copies.tidy(os.path.dirname(place))
         try:
             with Translating(ready, 0):
                 with closing(connect_unchanging(path)) as source:
