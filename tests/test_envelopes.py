@@ -134,8 +134,9 @@ def test_the_envelopes_are_those_that_are_committed(request: pytest.FixtureReque
 
 def test_the_schemas_are_schemas() -> None:
     """Each of them is valid JSON Schema (2020-12)."""
-    for name in [*(op.name for op in OPERATIONS), "error"]:
-        jsonschema.Draft202012Validator.check_schema(validator(name).schema)
+    golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    every = {"anyOf": list(golden["answers"].values()), "$defs": golden["$defs"]}
+    jsonschema.Draft202012Validator.check_schema(every)
 
 
 @pytest.mark.parametrize("call", [c for c in CALLS if c.error is None], ids=str)

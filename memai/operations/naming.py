@@ -39,7 +39,7 @@ def domains_merge(
 
 
 def domains_policy(store: Store, policy: SpellingPolicy | None = None) -> Renamed:
-    """Show or set how domains are spelled when written: preserve, lower or upper.
+    """Show or set how domains are spelled: preserve, lower or upper.
 
     What is there already keeps its spelling until 'domains rename' changes it.
     """
