@@ -6,11 +6,14 @@ Never for a store that may be open: closing a second descriptor of it drops SQLi
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
 from memai.errors import NoSpace, NotWritable, UsageError
+
+# Folders full of other people's texts.
+_OTHERS = frozenset(("node_modules", "__pycache__", "venv", "site-packages"))
 
 
 class Seen(NamedTuple):
@@ -121,6 +124,28 @@ def replace(path: str, data: bytes, before: Seen | None) -> Seen | None:
             os.unlink(partial)
 
 
+def make_folders(root: str, path: str) -> str:
+    """Make the folders of a path below a root, for their owner; return where the file belongs.
+
+    Raises UsageError for a path that leads elsewhere, also by way of a link; NotWritable.
+    """
+    parts = path.split("/") if path else []
+    if any(part in ("", ".", "..") or "\0" in part or part.startswith("/") for part in parts):
+        raise UsageError(reason=f"The path '{path}' leads out of {root}.")
+    here = root
+    try:
+        os.makedirs(root, mode=0o700, exist_ok=True)
+        for part in parts[:-1]:
+            here = os.path.join(here, part)
+            with suppress(FileExistsError):
+                os.mkdir(here, 0o700)
+            if not stat.S_ISDIR(os.lstat(here).st_mode):
+                raise UsageError(reason=f"{here} is no folder but a link or a file.")
+    except OSError as error:
+        raise failure(here, error) from None
+    return os.path.join(here, parts[-1]) if parts else here
+
+
 def _publish(partial: str, path: str) -> None:
     """Give a finished file its name; raises FileExistsError where that is taken."""
     try:
@@ -150,31 +175,54 @@ def failure(path: str, error: OSError) -> Exception:
     return NotWritable(path=path, reason=error.strerror or str(error))
 
 
-def published_by_git(folder: str) -> str | None:
-    """Return the name of a remote of the git work tree that a folder is in, None if there is none.
+class Found(NamedTuple):
+    """A file of a folder: its path below it, with slashes, and what it was when it was seen."""
 
-    Reads git's own files: starting git would cost more than the export it is asked for.
+    path: str
+    seen: Seen
+
+
+def walk(root: str, ending: str, refused: Callable[[str, str], None]) -> Iterator[Found]:
+    """Yield the files below a folder whose names end so, in the order of their paths.
+
+    Hidden files and folders are left out. Links are not followed: they are told to `refused` (path,
+    reason), as is what cannot be looked into. Raises NotWritable for the folder itself.
     """
-    folder = os.path.realpath(folder)
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-    place = os.path.join(folder, ".git")
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        try:
+            with os.scandir(os.path.join(root, below)) as entries:
+                inside = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            if not below:
+                raise failure(root, error) from None
+            refused(below, error.strerror or str(error))
+            continue
+        folders = []
+        for entry in inside:
+            path = f"{below}/{entry.name}" if below else entry.name
+            if entry.name.startswith(".") or entry.name in _OTHERS:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(path)
+            elif entry.name.endswith(ending) or (entry.is_symlink() and os.path.isdir(entry.path)):
+                fault = _fault(entry, path)
+                if fault is None:
+                    yield Found(path, seen(entry.stat(follow_symlinks=False)))
+                else:
+                    refused(path.encode(errors="replace").decode(), fault)
+        waiting += reversed(folders)
+
+
+def _fault(entry: os.DirEntry[str], path: str) -> str | None:
+    """Return why an entry of a folder is not read, None if it is."""
+    if entry.is_symlink():
+        return "it is a symbolic link"
+    if not entry.is_file(follow_symlinks=False):
+        return "it is no regular file"
     try:
-        if os.path.isfile(place):  # a further work tree, or a module of another repository
-            with open(place, encoding="utf-8", errors="replace") as file:
-                told = file.read(4096).partition("gitdir:")[2].strip()
-            place = os.path.join(folder, told)
-            common = os.path.join(place, "commondir")
-            if os.path.isfile(common):
-                with open(common, encoding="utf-8", errors="replace") as file:
-                    place = os.path.join(place, file.read(4096).strip())
-        with open(os.path.join(place, "config"), encoding="utf-8", errors="replace") as file:
-            for line in file:
-                if line.strip().startswith('[remote "'):
-                    return line.strip()[9:].partition('"')[0]
-    except OSError:
-        return None
+        path.encode()
+    except UnicodeEncodeError:
+        return "its name is not UTF-8"
     return None

@@ -30,6 +30,7 @@ class Param(NamedTuple):
 MemoryType = Literal["note", "checkpoint", "anti_pattern", "reasoning", "handoff"]
 Status = Literal["active", "archived"]
 Verdict = Literal["unverified", "confirmed", "contradicted"]
+FormName = Literal["memai", "mcp-memory", "markdown", "mem0", "memory-arbiter"]
 MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
 STATUSES: tuple[Status, ...] = get_args(Status)
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -159,3 +160,19 @@ BackupFile = Annotated[str, Param("The backup to go back to.", positional=True, 
 Verify = Annotated[bool, Param("Read every byte of each backup again.")]
 Revert = Annotated[int, Param("Make it again what it was in this version.", at_least=1)]
 Fix = Annotated[bool, Param("Rebuild words and vectors from the memories, after a backup.")]
+
+ImportSource = Annotated[
+    str,
+    Param("A file, a folder of Markdown, another store, '-' for standard input.",
+          positional=True, completes="path"),
+]  # fmt: skip
+Form = Annotated[FormName, Param("The form of what is read, where it is not recognised.")]
+KeepGoing = Annotated[bool, Param("Take what can be read, and list what cannot.")]
+OutputFile = Annotated[str, Param("Write to this new file, for you only.", completes="path")]
+MarkdownFolder = Annotated[
+    str, Param("Write one Markdown file a memory into this folder.", completes="path")
+]
+Vectors = Annotated[bool, Param("Carry the vectors along; without, they are made again.")]
+SyncFolder = Annotated[
+    str, Param("A folder with one Markdown file a memory.", positional=True, completes="path")
+]

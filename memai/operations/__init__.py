@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from memai.operations.curating import restore as restore
     from memai.operations.curating import unlink as unlink
     from memai.operations.health import doctor as doctor
+    from memai.operations.interchange import export as export
+    from memai.operations.interchange import import_memories as import_memories
     from memai.operations.naming import domains_merge as domains_merge
     from memai.operations.naming import domains_policy as domains_policy
     from memai.operations.naming import domains_rename as domains_rename
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from memai.operations.reading import show as show
     from memai.operations.searching import recall as recall
     from memai.operations.searching import search as search
-    from memai.operations.upkeep import export as export
     from memai.operations.upkeep import reembed as reembed
     from memai.operations.upkeep import stats as stats
     from memai.operations.versions import history as history
@@ -299,8 +300,16 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("reembed", "upkeep.reembed", "look after", ("memai reembed",), idempotent=True),
     Operation("stats", "upkeep.stats", "look after", ("memai stats",), reads=True, idempotent=True),
     Operation(
+        "import",
+        "interchange.import_memories",
+        "look after",
+        ("memai import notes.jsonl --dry-run", "memai import docs/adr -d shop"),
+        idempotent=True,
+        shell_only=True,
+    ),
+    Operation(
         "export",
-        "upkeep.export",
+        "interchange.export",
         "look after",
         ("memai export", "memai export -d shop"),
         reads=True,

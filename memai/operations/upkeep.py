@@ -1,16 +1,14 @@
 """Operations that look after the store: its vectors, its figures, its contents as text."""
 
 import os
-from collections.abc import Iterator
-from typing import Any
 
 from memai import embedding
 from memai.embedding import NoModel
 from memai.errors import ModelMissing
-from memai.operations import checking, embedding_policy
-from memai.records import Exported, Reembedded, Stats, Where, to_json
+from memai.operations import embedding_policy
+from memai.records import Reembedded, Stats
 from memai.store import Store
-from memai.vocabulary import Domain, Model, Since, StatusValue, Type
+from memai.vocabulary import Model
 
 _BATCH = 500
 
@@ -68,32 +66,3 @@ def stats(store: Store) -> Stats:
         last_backup=store.meta("last_backup"),
         notes=tuple(notes),
     )
-
-
-def export(
-    store: Store,
-    *,
-    domain: Domain | None = None,
-    type: Type | None = None,
-    status: StatusValue | None = None,
-    since: Since | None = None,
-) -> Iterator[dict[str, Any]]:
-    """Write every memory as one line of JSON, with its history and relations.
-
-    Archived and superseded memories are included; the order is that of the uids.
-    """
-    where = checking.where(
-        store.caller, domain=domain, type=type, status=status, since=since, everything=True
-    )
-    return exported(store, where)
-
-
-def exported(store: Store, where: Where) -> Iterator[dict[str, Any]]:
-    """Yield the lines of an export as objects."""
-    for memory, history, relations in store.export(where):
-        line = to_json(Exported(memory, tuple(history), tuple(relations)))
-        flat = line.pop("memory")
-        flat.pop("superseded_by")  # a view of the relations of other memories
-        for relation in line["relations"]:
-            del relation["from_uid"]
-        yield {**flat, **line}

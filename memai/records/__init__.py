@@ -72,13 +72,13 @@ if TYPE_CHECKING:
     from memai.records.upkeep import Backups as Backups
     from memai.records.upkeep import Change as Change
     from memai.records.upkeep import Counts as Counts
-    from memai.records.upkeep import Exported as Exported
     from memai.records.upkeep import Fault as Fault
     from memai.records.upkeep import Finding as Finding
     from memai.records.upkeep import Health as Health
     from memai.records.upkeep import Imported as Imported
     from memai.records.upkeep import Recovered as Recovered
     from memai.records.upkeep import Reembedded as Reembedded
+    from memai.records.upkeep import Saved as Saved
     from memai.records.upkeep import Stats as Stats
     from memai.records.writing import Changed as Changed
     from memai.records.writing import Connected as Connected

@@ -146,7 +146,7 @@ class Known(NamedTuple):
 
 
 class Tombstone(NamedTuple):
-    """What is left of a purged memory: its uid, when that was, a hash of its origin if it had one."""
+    """What is left of a purged memory: its uid, when that was, a hash of its origin if any."""
 
     uid: str
     at: str

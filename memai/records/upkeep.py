@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from memai.records.core import Edit, Memory, Relation, Space
+from memai.records.core import Space
 
 
 class Finding(NamedTuple):
@@ -128,12 +128,19 @@ class Stats(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Exported(NamedTuple):
-    """One line of an export: every field of a memory, with its history and relations."""
+class Saved(NamedTuple):
+    """What an export to a file or folder answers; `differing` files were there and left alone."""
 
-    memory: Memory
-    history: tuple[Edit, ...]
-    relations: tuple[Relation, ...]
+    path: str
+    memories: int
+    files: int
+    differing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether the exit code says so."""
+        return bool(self.differing)
 
 
 class Change(NamedTuple):

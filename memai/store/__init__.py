@@ -211,6 +211,12 @@ class Store(Protocol):
     def bury(self, tombstone: Tombstone) -> bool:
         """Purge what another copy of this store purged; return whether it was here."""
 
+    def other(self, path: str) -> AbstractContextManager["Store"]:
+        """Open another store of this kind for reading, after its schema and rows were checked.
+
+        Raises UsageError if it is this store, ForeignFile, NewerStore, Damaged.
+        """
+
     def passages_of(self, uids: Sequence[str]) -> dict[str, Embedded]:
         """Return the passages of memories as the store's space sees them."""
 

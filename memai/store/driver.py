@@ -113,11 +113,14 @@ class Patience:
         return True
 
 
-def connect(path: str, busy_seconds: float) -> apsw.Connection:
+def connect(
+    path: str, busy_seconds: float, *, read_only: bool = False, unchanging: bool = False
+) -> apsw.Connection:
     """Open a file, which must exist, with every setting that each connection has.
 
-    For reading only where it cannot be written. Raises the driver's errors, and UsageError for a
-    path that is no text.
+    For reading only where it cannot be written, or if that is asked; `unchanging` promises that
+    nobody writes it meanwhile. Raises the driver's errors, and UsageError for a path that is no
+    text.
     """
     try:
         path.encode()
@@ -125,7 +128,11 @@ def connect(path: str, busy_seconds: float) -> apsw.Connection:
         raise UsageError(reason="The path of the store is not valid UTF-8.") from None
     place = os.path.realpath(path)
     log = os.path.exists(place + "-wal")
-    if os.access(place, os.W_OK) and (log or os.access(os.path.dirname(place), os.W_OK)):
+    if unchanging:
+        connection = connect_unchanging(place)
+    elif read_only:
+        connection = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY)
+    elif os.access(place, os.W_OK) and (log or os.access(os.path.dirname(place), os.W_OK)):
         connection = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READWRITE)
     elif log or os.path.exists(place + "-shm"):
         connection = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY)

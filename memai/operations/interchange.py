@@ -1,0 +1,276 @@
+"""Operations that bring memories in and take them out: nothing is locked in."""
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from memai import files, repository
+from memai.embedding import NoModel
+from memai.errors import MemaiError, SecretFound, UsageError
+from memai.formats import Incoming, own, pages
+from memai.operations import checking, embedding_policy
+from memai.operations.changing import DRY
+from memai.operations.importing import BATCH, take
+from memai.operations.sources import Source, first_only
+from memai.operations.tally import Policy, Tally, checked
+from memai.records import Edit, Imported, Memory, Relation, Saved, Where
+from memai.settings import expanded
+from memai.store import Store
+from memai.vocabulary import (
+    AllowSecret,
+    Domain,
+    DryRun,
+    Form,
+    Here,
+    ImportSource,
+    KeepGoing,
+    MarkdownFolder,
+    OutputFile,
+    Redact,
+    Since,
+    StatusValue,
+    Type,
+    Vectors,
+)
+
+Whole = tuple[Memory, list[Edit], list[Relation]]
+
+
+def import_memories(
+    store: Store,
+    source: ImportSource,
+    *,
+    format: Form | None = None,
+    domain: Domain | None = None,
+    dry_run: DryRun = False,
+    keep_going: KeepGoing = False,
+    allow_secret: AllowSecret = False,
+    redact: Redact = False,
+) -> Imported:
+    """Take in memories from a file, a folder, another store or another tool.
+
+    What is there already is merged: by uid, or by where it came from. A memory edited on both sides
+    is kept whole on both: the newer version stands, the other is in its history, and the conflict
+    is listed (exit code 8). What was purged here stays purged. Doing it twice is doing it once.
+
+    All of it is read and checked before anything is kept; with --keep-going what can be read is
+    kept and the rest is listed. Memories of other tools that name no domain get --domain, else that
+    of the project the source lies in, else the one at hand.
+    """
+    named = checking.name(domain, "domain")
+    policy, tally = Policy(dry_run, allow_secret, redact), Tally()
+    with Source(store, source, format, named) as opened:
+        if opened.form == "memai" and domain is not None:
+            raise UsageError(
+                reason="memai's own form says of each memory which domain it is in: import it "
+                "without --domain, and move it with 'memai domains rename'."
+            )
+        if not keep_going and not dry_run:
+            strict = opened.read(first_only(opened.name))
+            for item in _heard(store, opened, strict(), 0):
+                _refuse_secret(item, policy)
+        told: list[bool] = []
+
+        def read() -> Iterable[Incoming | Relation]:
+            # Asked for a second time it says nothing new of what cannot be read.
+            again = bool(told)
+            told.append(True)
+            stream = opened.read((lambda _place, _reason: None) if again else tally.fault)
+            return _admitted(_heard(store, opened, stream(), 1), policy, None if again else tally)
+
+        take(store, read, policy, tally)
+        _bury(store, opened, policy, tally)
+    model = embedding_policy.embedder(store) if tally.counts["new"] and not dry_run else None
+    if isinstance(model, NoModel):
+        tally.notes += embedding_policy.missing_model_note(model)
+    if dry_run:
+        tally.notes.append(DRY)
+    return tally.answer(dry_run=dry_run)
+
+
+def export(
+    store: Store,
+    *,
+    domain: Domain | None = None,
+    here: Here = False,
+    type: Type | None = None,
+    status: StatusValue | None = None,
+    since: Since | None = None,
+    vectors: Vectors = False,
+    output: OutputFile | None = None,
+    markdown: MarkdownFolder | None = None,
+) -> Iterator[dict[str, Any]] | Saved:
+    """Write every memory as one line of JSON, with its history and relations.
+
+    Archived and superseded memories are included; the order is that of the uids, so that the same
+    store gives the same bytes. 'memai import' takes it in again without loss. With --markdown each
+    memory becomes a file of a folder, without its history; 'memai sync' keeps such a folder and the
+    store alike.
+    """
+    where = checking.where(
+        store.caller,
+        domain=domain,
+        here=here,
+        type=type,
+        status=status,
+        since=since,
+        everything=True,
+    )
+    if markdown is not None:
+        if output is not None or vectors:
+            raise UsageError(reason="--markdown goes with neither --output nor --vectors.")
+        return _to_folder(store, where, expanded(markdown))
+    lines = _lines(store, where, vectors=vectors)
+    if output is None:
+        return Lines(lines, _published(os.getcwd()))
+    path = expanded(output)
+    count = [0]
+
+    def chunks() -> Iterator[bytes]:
+        for line in lines:
+            count[0] += 1
+            yield own.dumps(line).encode() + b"\n"
+
+    files.write_new(path, chunks())
+    return Saved(path, count[0], 1, (), tuple(_published(os.path.dirname(path))))
+
+
+class Lines(Iterator[dict[str, Any]]):
+    """The lines of an export as objects, with remarks for who reads them."""
+
+    def __init__(self, lines: Iterator[dict[str, Any]], notes: list[str]) -> None:
+        self._lines = lines
+        self.notes = tuple(notes)
+
+    def __next__(self) -> dict[str, Any]:
+        return next(self._lines)
+
+
+# --- in -----------------------------------------------------------------------------------------
+
+
+def _heard(
+    store: Store, source: Source, stream: Iterable[Incoming | Relation], passed: int
+) -> Iterator[Incoming | Relation]:
+    """Yield a stream and tell how far it is; a source is read once to check and once to keep."""
+    for number, item in enumerate(stream):
+        yield item
+        if store.caller.progress is not None and number % 100 == 0:
+            store.caller.progress(passed * source.size + source.at, 2 * source.size)
+
+
+def _refuse_secret(item: Incoming | Relation, policy: Policy) -> None:
+    """Refuse a credential, and say where in the source it is; raises SecretFound."""
+    if isinstance(item, Incoming):
+        try:
+            checked(item, policy)
+        except SecretFound as found:
+            what = f"{found.fields['what']} in {item.place}"
+            hint = found.fields["hint"] + " --keep-going leaves it out."
+            raise SecretFound(**{**found.fields, "what": what, "hint": hint}) from None
+
+
+def _admitted(
+    stream: Iterable[Incoming | Relation], policy: Policy, tally: Tally | None
+) -> Iterator[Incoming | Relation]:
+    """Yield what may be kept; what may not is listed."""
+    for item in stream:
+        if not isinstance(item, Incoming):
+            yield item
+            continue
+        try:
+            yield checked(item, policy)
+        except MemaiError as error:
+            if tally is not None:
+                tally.fault(item.place, error.message)
+
+
+def _bury(store: Store, source: Source, policy: Policy, tally: Tally) -> None:
+    """Purge what was purged in another copy of this very store, unless it was edited here since."""
+    purged = 0
+    graves = source.tombstones()
+    while batch := list(islice(graves, BATCH)):
+        here = [(grave, store.find(grave.uid)) for grave in batch]
+        later = {g.uid for g, memory in here if memory is not None and memory.updated_at > g.at}
+        for grave, memory in here:
+            if memory is not None and grave.uid in later:
+                tally.conflict(
+                    grave.uid,
+                    source.name,
+                    memory.content,
+                    "purged there and edited here since; kept. 'memai purge' erases it",
+                )
+        purged += sum(memory is not None for _, memory in here) - len(later)
+        if not policy.dry_run:
+            with store.writing():
+                for grave, _ in here:
+                    if grave.uid not in later:
+                        store.bury(grave)
+    if purged:
+        if not policy.dry_run:
+            store.erase_traces()
+        tally.notes.append(
+            f"{purged} memories were purged in the other copy of this store, and so here too."
+        )
+
+
+# --- out ----------------------------------------------------------------------------------------
+
+
+def _lines(store: Store, where: Where, *, vectors: bool) -> Iterator[dict[str, Any]]:
+    """Yield the lines of an export as objects."""
+    wholes = store.export(where)
+    while batch := list(islice(wholes, BATCH)):
+        found = store.passages_of([memory.uid for memory, _, _ in batch]) if vectors else {}
+        for memory, history, relations in batch:
+            yield own.line(memory, history, relations, found.get(memory.uid))
+
+
+def _published(folder: str) -> list[str]:
+    """Return a warning if a folder is one that git carries to others."""
+    remote = repository.remote_of(folder)
+    if remote is None:
+        return []
+    warning = (
+        f"{folder} is in a git repository with a remote ('{remote}'): what is committed there is "
+        "seen by whoever can read that."
+    )
+    return [warning]
+
+
+def _to_folder(store: Store, where: Where, folder: str) -> Saved:
+    """Write a page for each memory; what is there already and differs is left alone."""
+    memories, written = 0, 0
+    differing: list[str] = []
+
+    def name_of(uid: str) -> str | None:
+        other = store.find(uid)
+        return None if other is None else pages.file_name(other)
+
+    files.make_folders(folder, "")
+    for memory, _, relations in store.export(where):
+        name = pages.file_name(memory)
+        path = files.make_folders(folder, name)
+        data = pages.render(memory, relations, name_of).encode()
+        if files.replace(path, data, None) is not None:
+            written += 1
+        elif not _holds(path, data):
+            differing.append(name)
+        memories += 1
+    files.sync_folder(folder)
+    notes = _published(folder)
+    if differing:
+        notes.append(
+            f"{len(differing)} files were there already and differ; they were left alone. "
+            f"'memai sync {folder}' brings both together."
+        )
+    return Saved(folder, memories, written, tuple(differing[:BATCH]), tuple(notes))
+
+
+def _holds(path: str, data: bytes) -> bool:
+    """Whether a file is there with exactly these bytes."""
+    try:
+        return files.read(path, len(data))[0] == data
+    except (OSError, ValueError):
+        return False
