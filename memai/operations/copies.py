@@ -1,12 +1,13 @@
 """Operations on copies of the store: making, listing and verifying them, and going back to one."""
 
+import errno
 import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 
 from memai import when
-from memai.errors import MemaiError, NotWritable, UsageError
+from memai.errors import MemaiError, NoSpace, NotWritable, UsageError
 from memai.records import BackedUp, Backup, Backups, Recovered
 from memai.settings import expanded
 from memai.store import Store
@@ -167,6 +168,8 @@ def _make_folder(folder: str) -> None:
     except FileExistsError:
         return
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoSpace(path=folder) from None
         raise NotWritable(path=folder, reason=error.strerror or str(error)) from None
 
 
