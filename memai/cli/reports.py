@@ -45,8 +45,8 @@ def _duplicates(answer: records.Duplicates, screen: Screen) -> Iterator[str]:
         ):
             cells = [*begin, Cell(uid, style.UID, 10), Cell(cut(line(text), room))]
             yield laid_out(cells, screen.colour)
-        if screen.verbose:
-            yield " " * (used - 12) + paint(line(p.why), style.DIM, screen.colour)
+        said = cut(line(p.why), screen.width - used + 12)
+        yield " " * (used - 12) + paint(said, style.DIM, screen.colour)
 
 
 def _health(answer: records.Health, screen: Screen) -> Iterator[str]:
@@ -155,6 +155,14 @@ def _reembedded(answer: records.Reembedded, _screen: Screen) -> Iterator[str]:
     yield f"{style.counted(answer.memories)}, {answer.passages} passages, by {line(answer.model)}"
 
 
+def _renamed(answer: records.Renamed, screen: Screen) -> Iterator[str]:
+    """Yield which domain became which; showing the policy is all remarks."""
+    if answer.new is not None:
+        names = [Cell(line(answer.domain), style.DOMAIN), Cell("->", style.DIM)]
+        names += [Cell(line(answer.new), style.DOMAIN), Cell(style.counted(answer.memories))]
+        yield laid_out(names, screen.colour)
+
+
 def _backed_up(answer: records.BackedUp, screen: Screen) -> Iterator[str]:
     """Yield where the copy is."""
     yield f"{style.counted(answer.memories)} in {line(answer.path)}"
@@ -173,4 +181,5 @@ VIEWS: dict[type, Callable[[Any, Screen], Iterable[str]]] = {
     records.Recovered: _recovered,
     records.Imported: _imported,
     records.Reembedded: _reembedded,
+    records.Renamed: _renamed,
 }

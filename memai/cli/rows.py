@@ -176,6 +176,7 @@ _ROWS: dict[type, Callable[[Any, bool], Iterable[tuple[Any, ...]]]] = {
     records.Domains: lambda a, _v: [
         (d.domain, d.memories, d.current, d.latest_at, d.spellings) for d in a.domains
     ],
+    records.Renamed: lambda a, _v: [(a.domain, a.new, a.memories)] if a.new else [],
     records.Duplicates: lambda a, _v: [
         (p.uid, p.other, p.score, p.method, p.why, p.first_line, p.other_first_line)
         for p in a.pairs
@@ -209,6 +210,7 @@ _NAMES_OF: dict[type, Callable[[Any], Iterable[str]]] = {
     records.Related: lambda a: _uids(a.relations),
     records.History: lambda a: [a.uid],
     records.Domains: lambda a: [d.domain or NO_DOMAIN for d in a.domains],
+    records.Renamed: lambda a: a.uids,
     records.Duplicates: lambda a: [uid for p in a.pairs for uid in (p.uid, p.other)],
     records.BackedUp: lambda a: [a.path],
     records.Backups: lambda a: [b.path for b in a.backups],

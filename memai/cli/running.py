@@ -62,7 +62,7 @@ def _caller(settings: Settings) -> Caller:
     """Return who is at the shell: the domain is that of the environment or of this folder."""
     domain, why = settings.domain, "MEMAI_DOMAIN"
     if domain is None:
-        at_hand = place.at_hand(os.getcwd())
+        at_hand = _here()
         if at_hand is not None:
             domain, why = at_hand
     return Caller(
@@ -71,3 +71,12 @@ def _caller(settings: Settings) -> Caller:
         domain=None if domain == NO_DOMAIN else domain,
         domain_from=why if domain else None,
     )
+
+
+def _here() -> "place.AtHand | None":
+    """Return the domain of this folder, None where it has none or was removed."""
+    try:
+        folder = os.getcwd()
+    except OSError:
+        return None
+    return place.at_hand(folder)

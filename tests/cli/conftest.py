@@ -50,6 +50,7 @@ def environment(home, monkeypatch):
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
+    monkeypatch.chdir(home)  # the checkout is a repository, and that would be the domain at hand
     time.tzset()
     yield
     monkeypatch.undo()

@@ -19,7 +19,9 @@ def test_memai_alone_shows_every_command_in_its_group(memai):
     for line in (["-h"], ["--help"], ["help"]):
         assert memai(*line).out == alone.out
     found = re.findall(r"^  ([a-z][\w-]*)  ", alone.out, re.MULTILINE)
-    assert [name for name in NAMES if " " not in name] == found[: len(NAMES)][: len(found)]
+    assert sorted(name for name in NAMES if " " not in name) == sorted(
+        name for name in found if name not in ("serve-mcp", "help")
+    )
     for heading in ("Write:", "Read:", "Curate:", "Look after:", "Serve:"):
         assert heading in alone.out
     assert "serve-mcp" in alone.out
