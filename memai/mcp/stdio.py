@@ -11,6 +11,7 @@ import signal
 import sys
 from typing import Any, NoReturn
 
+from memai.errors import UsageError
 from memai.mcp import Profile
 from memai.mcp.wire import Reader, Writer
 from memai.settings import Settings
@@ -68,8 +69,12 @@ def _take_wire() -> tuple[int, int]:
     """Move the protocol to descriptors of its own.
 
     From now on what any module, thread or child prints goes to standard error, and reading standard
-    input gives nothing.
+    input gives nothing. Raises UsageError where one of them is closed.
     """
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        raise UsageError(
+            reason="serve-mcp speaks over standard input and output, and one of them is closed."
+        )
     incoming, outgoing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

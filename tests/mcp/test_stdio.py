@@ -216,11 +216,29 @@ def test_the_path_is_the_one_that_the_environment_means(start: Any, home: Path) 
 
 
 def test_the_working_folder_means_nothing(start: Any, home: Path) -> None:
-    """A server that is started in the home folder keeps to no domain and says so."""
+    """Wherever a client starts it, in a project or at home, a server keeps to no domain."""
+    (home / ".memai").write_text("a-project\n")
     server = start(popen={"cwd": home})
     result = server.request("tools/call", name="note", arguments={"content": "Adrift."})
     assert result["structuredContent"]["memory"]["domain"] is None
     assert "without a domain" in result["content"][0]["text"]
+    assert server.call("pulse")["domain"] is None
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_without_input_or_output_it_says_so(home: Path, closed: str) -> None:
+    """A server with nothing to speak over ends at once with a sentence."""
+    code = SERVE.replace("{options}", "")
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, code],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert b"UsageError" in done.stderr
+    assert b"one of them is closed" in done.stderr
 
 
 def test_four_calls_run_at_once(start: Any) -> None:
