@@ -5,12 +5,17 @@ Arguments have their public names. `{note}`, `{other}`, ... stand for the uids o
 """
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from support import memory
+
 from memai import operations
+from memai.formats import own
+from memai.formats.foreign import uid_of
 from memai.operations import OPERATIONS
-from memai.records import to_json
+from memai.records import Origin, Relation, to_json
 from memai.signatures import read
 from memai.store import Store
 
@@ -173,6 +178,11 @@ CALLS: tuple[Call, ...] = (
     Call("recover", {"file": "/nowhere/x.db"}, "usage"),
     Call("reembed"),
     Call("stats"),
+    Call("import", {"source": "{lines}"}),
+    Call("import", {"source": "{lines}", "dry_run": True, "keep_going": True}),
+    Call("import", {"source": "nowhere.jsonl"}, "usage"),
+    Call("import", {"source": "{lines}", "domain": "elsewhere"}, "usage"),
+    Call("import", {"source": "{lines}", "format": "csv"}, "usage"),
     Call("export", {"domain": "{domain}"}),
     Call("export", {"type": "wish"}, "usage"),
 )
@@ -219,7 +229,21 @@ def fill(store: Store, domain: str) -> dict[str, str]:
     operations.link(store, uids["checkpoint"], "derived_from", uids["note"], note="as said")
     operations.forget(store, (uids["archived"],))
     known = operations.backups(store).backups or (operations.backup(store),)
-    return {**uids, "domain": domain, "backup": known[0].path}
+    return {**uids, "domain": domain, "backup": known[0].path, "lines": lines(store, domain)}
+
+
+def lines(store: Store, domain: str) -> str:
+    """Write a file for import with two memories, one of them superseded; return its path."""
+    path = Path(store.settings.path).with_name(f"{domain}.jsonl")
+    old, new = (uid_of(Origin("calls", f"{name} {domain}")) for name in ("old", "new"))
+    made = [
+        memory("Tickets close after a week.", uid=old, domain=domain),
+        memory("Tickets close after two weeks.", uid=new, domain=domain, tags=("tickets",)),
+    ]
+    relation = Relation(new, "supersedes", old, "as agreed", "tester", made[1].created_at)
+    kept = [own.line(m, (), [r for r in (relation,) if r.from_uid == m.uid]) for m in made]
+    path.write_text("".join(own.dumps(line) + "\n" for line in kept), encoding="utf-8")
+    return str(path)
 
 
 def filled_in(arguments: Mapping[str, Any], names: dict[str, str]) -> dict[str, Any]:

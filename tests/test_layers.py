@@ -56,6 +56,7 @@ IMPORTS = list(imports())
 EARLY = {"click": {"cli", "documents"}, "apsw": {"store"}, "anyio": {"mcp"}}
 LATE = {
     "tabulate": {"cli"},
+    "yaml": {"formats"},
     "numpy": {"embedding", "numeric", "store", "likeness", "operations", "sketches"},
     "tokenizers": {"embedding"},
     "model2vec": {"embedding"},

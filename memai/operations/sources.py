@@ -142,7 +142,7 @@ class Source(AbstractContextManager["Source"]):
         folder = os.path.dirname(self.store.settings.path)
         beside = folder if os.path.isdir(folder) and os.access(folder, os.W_OK) else None
         try:
-            copy = self._open.enter_context(TemporaryFile(dir=beside))
+            copy = self._open.enter_context(TemporaryFile(dir=beside))  # noqa: SIM115 - entered
             while chunk := os.read(descriptor, _CHUNK):
                 self.size += copy.write(chunk)
                 if self.size > MAX_INPUT_BYTES:

@@ -38,13 +38,13 @@ class Others(Recovering):
             guest = open_files.enter_context(self.beside(place))
             with guest._translated:  # noqa: SLF001 - the same class
                 connection = _for_reading(place)
-                guest._file, guest._pinned = connection, True  # noqa: SLF001
+                guest._file, guest._pinned = connection, True  # noqa: SLF001 - the same class
                 version = version_of(connection, place)
                 if version == 0:
                     raise ForeignFile(path=path, reason="a database that holds nothing")
                 if version < schema.VERSION:
                     guest = open_files.enter_context(self._current_copy(guest))
-                guest._refuse_altered(path)  # noqa: SLF001
+                guest._refuse_altered(path)  # noqa: SLF001 - the same class
             yield guest
 
     @contextmanager
@@ -95,7 +95,7 @@ class Others(Recovering):
             for row in rows:
                 try:
                     sound = memory_checksum(memory_of(row)) == row[18]
-                except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+                except (Damaged, LookupError, TypeError, ValueError):
                     sound = False
                 if not sound:
                     raise Damaged(path=path, reason=f"the memory {row[1]} was altered on disk")
