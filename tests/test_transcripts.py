@@ -52,7 +52,7 @@ run()
 
 
 @pytest.fixture
-def scene(tmp_path, home):
+def scene(tmp_path, home, tmp_path_factory):
     """Make a place with its own memai, clock and uids; return how to run a command there."""
     folder, desk = tmp_path / "scene", home / "desk"
     (folder / "bin").mkdir(parents=True)
@@ -69,6 +69,7 @@ def scene(tmp_path, home):
         "LC_ALL": "C.UTF-8",
         "NO_COLOR": "1",
         "PAGER": "cat",
+        "PYTHONPYCACHEPREFIX": str(tmp_path_factory.getbasetemp() / "compiled"),
         "PATH": f"{folder / 'bin'}:/usr/bin:/bin",
         "TERM": "xterm",
         "TZ": "UTC",

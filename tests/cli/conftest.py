@@ -42,8 +42,10 @@ class Run(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def environment(home, monkeypatch):
-    """Give every command line the same environment."""
+def environment(home, monkeypatch, tmp_path_factory):
+    """Give every command line the same environment; modules are compiled once for all of them."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.getbasetemp() / "compiled"))
     for name in _FOREIGN:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
