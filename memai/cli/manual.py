@@ -12,7 +12,7 @@ from memai.cli.serving import SUMMARIES
 from memai.errors import EXIT_CODES
 from memai.operations import OPERATIONS
 from memai.settings import ENVIRONMENT
-from memai.signatures import Parameter
+from memai.signatures import Parameter, Signature
 
 GROUPS = {
     "write": "Write",
@@ -87,11 +87,7 @@ def write_operation(command: OperationCommand, ctx: click.Context, to: click.Hel
     operation, signature = command.operation, command.signature
     _usage(to, command, ctx)
     _text(to, signature.summary, signature.body)
-    positionals = [
-        (p.metavar, p.param.help + (" '-' is standard input." if _from_input(p) else ""))
-        for p in signature.positionals()
-    ]
-    _listed(to, "Arguments", positionals)
+    _arguments(to, signature)
     _options(to, command, ctx)
     _listed_lines(to, "Examples", [example_of(example) for example in operation.examples])
     _see_also(to)
@@ -112,13 +108,31 @@ def write_family(command: Family, ctx: click.Context, to: click.HelpFormatter) -
 
 
 def write_plain(
-    command: click.Command, ctx: click.Context, to: click.HelpFormatter, summary: str
+    command: click.Command,
+    ctx: click.Context,
+    to: click.HelpFormatter,
+    text: str,
+    signature: Signature | None,
 ) -> None:
     """Write the help of what is no operation."""
     _usage(to, command, ctx)
-    _text(to, summary, "")
+    summary, _, body = text.partition("\n")
+    _text(to, summary, body.strip())
+    if signature is not None:
+        _arguments(to, signature)
     _options(to, command, ctx)
     _see_also(to)
+
+
+def _arguments(to: click.HelpFormatter, signature: Signature) -> None:
+    """Write what is given by place."""
+    rows = []
+    for p in signature.positionals():
+        said = p.param.help
+        said += f" One of {', '.join(p.choices)}." if p.choices else ""
+        said += " '-' is standard input." if _from_input(p) else ""
+        rows.append((p.metavar, said))
+    _listed(to, "Arguments", rows)
 
 
 class _Shown(dict[str, str]):

@@ -83,7 +83,7 @@ def everywhere() -> list[click.Parameter]:
 
 def of(operation: Operation, signature: Signature) -> list[click.Parameter]:
     """Return the arguments and options of an operation: its own, then those of every command."""
-    made = [_parameter(operation, p) for p in signature.parameters]
+    made = own(signature, reads=operation.reads)
     if any(p.param.stdin for p in signature.parameters):
         made.append(
             click.Option(
@@ -104,12 +104,17 @@ def of(operation: Operation, signature: Signature) -> list[click.Parameter]:
     return made + everywhere()
 
 
-def _parameter(operation: Operation, p: Parameter) -> click.Parameter:
+def own(signature: Signature, *, reads: bool = False) -> list[click.Parameter]:
+    """Return what a function takes; the words of a text that is only looked for may be several."""
+    return [_parameter(p, reads=reads) for p in signature.parameters]
+
+
+def _parameter(p: Parameter, *, reads: bool) -> click.Parameter:
     """Return one parameter as Click knows it; `asking` looks after what is missing."""
     kind = _type(p)
     if p.param.positional:
         # The words of a query need no quotes; a text to keep does, because its blanks matter.
-        words = p.many or (p.param.stdin and operation.reads)
+        words = p.many or (p.param.stdin and reads)
         return click.Argument(
             [p.argument],
             nargs=-1 if words else 1,

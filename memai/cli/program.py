@@ -10,7 +10,7 @@ from memai.cli import parameters
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-PLAIN = ("serve-mcp", "help")  # what is no operation
+PLAIN = ("serve-mcp", "setup", "help")  # what is no operation
 
 
 def call(arguments: list[str]) -> int:

@@ -1,21 +1,24 @@
 """Commands that are no operation: the MCP server, and help."""
 
 import gc
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from memai.cli import kinds, parameters
+from memai.settings import Settings, resolve
+from memai.signatures import Signature, read
 
 SUMMARIES = {
     "serve-mcp": "Serve the operations to an MCP client over standard input and output.",
+    "setup": "Write memai into the settings of an MCP client, with absolute paths.",
     "help": "Show the help of memai, or of one of its commands.",
 }
 
 
 def command(name: str) -> click.Command:
     """Make the command with this name."""
-    make = {"serve-mcp": _serve_mcp, "help": _help}[name]
+    make = {"serve-mcp": _serve_mcp, "setup": _setup, "help": _help}[name]
     return make()
 
 
@@ -39,8 +42,33 @@ def _serve_mcp() -> click.Command:
             ),
             click.Option(["--read-only"], is_flag=True, help="Refuse what changes anything."),
             click.Option(["--allow-purge"], is_flag=True, help="Let a client erase memories."),
+            click.Option(
+                ["--http"],
+                metavar="[HOST][:PORT]",
+                help="Serve any number of clients over HTTP there, instead of one here.",
+            ),
+            click.Option(
+                ["--allow-host"],
+                multiple=True,
+                metavar="NAME",
+                help="With --http: a further name by which clients may address this host.",
+            ),
             *parameters.everywhere(),
         ],
+    )
+
+
+def _setup() -> click.Command:
+    """Make `setup`, whose parameters are those of its function."""
+    from memai.mcp.setup import setup
+
+    signature = read(setup)
+    return _Plain(
+        "setup",
+        signature,
+        callback=_set_up,
+        help=f"{signature.summary}\n\n{signature.body}",
+        params=[*parameters.own(signature), *parameters.everywhere()],
     )
 
 
@@ -65,7 +93,8 @@ def _help() -> click.Command:
 class _Plain(click.Command):
     """A command beside the operations."""
 
-    def __init__(self, name: str, **settings: Any) -> None:
+    def __init__(self, name: str, signature: Signature | None = None, **settings: Any) -> None:
+        self.signature = signature
         super().__init__(
             name,
             short_help=SUMMARIES[name],
@@ -77,20 +106,46 @@ class _Plain(click.Command):
         """Write the help."""
         from memai.cli import manual
 
-        manual.write_plain(self, ctx, formatter, SUMMARIES[self.name or ""])
+        text = self.help or SUMMARIES[self.name or ""]
+        manual.write_plain(self, ctx, formatter, text, self.signature)
 
 
-def _serve(tools: Literal["daily", "all"], prefix: str, read_only: bool, allow_purge: bool) -> int:
-    """Serve until the client goes."""
+def _serve(*, allow_host: tuple[str, ...], **options: Any) -> int:
+    """Serve until the client goes, or with --http until a signal comes."""
     from memai.mcp import serve  # faces do not know each other, but for this late import
-    from memai.settings import resolve
 
     gc.enable()
+    return serve(_settings(), allow_hosts=allow_host, **options)
+
+
+def _set_up(**arguments: Any) -> int:
+    """Write the settings of a client, and say what was written."""
+    from memai.cli import output
+    from memai.mcp.setup import setup
+    from memai.records import to_json
+
     choices: parameters.Choices = click.get_current_context().obj
-    settings = resolve(choices.db, allow_network_fs=choices.allow_network_fs)
-    return int(
-        serve(settings, tools=tools, prefix=prefix, read_only=read_only, allow_purge=allow_purge)
-    )
+    given = {name: value for name, value in arguments.items() if value is not None}
+    answer = setup(_settings(), **given)
+    if output.form(choices) in ("json", "jsonl"):
+        output.write(output.as_json(to_json(answer)) + "\n")
+        return 0
+    if arguments["client"] != "print":
+        for name in ("path", "hook_path"):
+            if getattr(answer, name) is not None:
+                output.write(f"{getattr(answer, name)}\n")
+    output.write(answer.shows)
+    for copy in answer.backups:
+        output.remark(f"As it was: {copy}")
+    for note in answer.notes:
+        output.remark(note)
+    return 0
+
+
+def _settings() -> Settings:
+    """Return the settings that the options and the environment name."""
+    choices: parameters.Choices = click.get_current_context().obj
+    return resolve(choices.db, allow_network_fs=choices.allow_network_fs)
 
 
 def _show_help(words: tuple[str, ...]) -> int:

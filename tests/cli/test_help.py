@@ -20,7 +20,7 @@ def test_memai_alone_shows_every_command_in_its_group(memai):
         assert memai(*line).out == alone.out
     found = re.findall(r"^  ([a-z][\w-]*)  ", alone.out, re.MULTILINE)
     assert sorted(name for name in NAMES if " " not in name) == sorted(
-        name for name in found if name not in ("serve-mcp", "help")
+        name for name in found if name not in ("serve-mcp", "setup", "help")
     )
     for heading in ("Write:", "Read:", "Curate:", "Look after:", "Serve:"):
         assert heading in alone.out
@@ -29,7 +29,7 @@ def test_memai_alone_shows_every_command_in_its_group(memai):
         assert f"memai help {topic}" in alone.out
 
 
-@pytest.mark.parametrize("name", [*NAMES, "serve-mcp", "help"])
+@pytest.mark.parametrize("name", [*NAMES, "serve-mcp", "setup", "help"])
 def test_each_command_explains_itself(memai, name):
     """-h after a command and `help` before it are the same: what, how, examples, codes."""
     words = name.split()
