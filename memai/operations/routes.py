@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memai import queries, ranking
 from memai.embedding import NoModel, similar
 from memai.operations import embedding_policy
+from memai.queries import Clause
 from memai.ranking import Neighbours, Ranked
 from memai.records import Glance, Scored
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from memai.embedding import Embedder
-    from memai.queries import Clause, WordQuery
+    from memai.queries import WordQuery
     from memai.records import Where
     from memai.store import Store
 
@@ -28,6 +29,9 @@ _LATE = 100  # candidates that are read token by token
 _TOKENS = 32  # tokens of a query that are compared, those that say most
 _REACH = 2  # neighbours on each side
 _NEWER = 10  # hits among which the newer may pass
+_LEAST_MISTYPED = 5  # letters of a word that is taken for mistyped
+_MISTYPED = 2  # such words of a query that are looked into: 5 ms each
+_MEANINGS = 3  # other words for each of them
 _WIDEST = 4  # times a route is asked for more because filters on words left too little
 
 
@@ -46,6 +50,8 @@ class Answer(NamedTuple):
     ranked: list[Ranked]
     found: dict[str, dict[int, Scored]]
     scores: dict[str, dict[int, float]]
+    passages: dict[int, Scored]
+    words: WordQuery
     close: bool
     notes: list[str]
 
@@ -56,17 +62,18 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     At least the first `wanted` are in order if there are so many.
     """
     notes: list[str] = []
-    model, vector = _question(store, asked, notes)
-    asked = _satisfiable(store, asked, notes)
+    model = _model(store, notes)
+    asked = _respelled(store, model, _satisfiable(store, asked, notes), notes)
+    vector = None if isinstance(model, NoModel) else model.embed(asked.words.text)
     found = _candidates(store, asked, vector, DEPTH)
+    ids = set().union(*found.values())
+    passages = dict(found["meaning"])
+    if vector is not None:
+        passages |= store.closest(vector, sorted(ids - passages.keys()))
     scores: dict[str, dict[int, float]] = {
         "words": {id: s.score for id, s in found["words"].items()},
-        "meaning": {id: s.score for id, s in found["meaning"].items()},
+        "meaning": {id: s.score for id, s in passages.items()},
     }
-    ids = set().union(*found.values())
-    if vector is not None:
-        others = store.closest(vector, sorted(ids - found["meaning"].keys()))
-        scores["meaning"] |= {id: s.score for id, s in others.items()}
     lifts = {id: ranking.EXACT * s.score for id, s in found["substring"].items()}
     glances = store.glances(sorted(ids))
     if not isinstance(model, NoModel) and vector is not None:
@@ -83,9 +90,12 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
         more = _candidates(store, asked, vector, wanted + DEPTH)
         ranked, sunk = _continued(store, ranked, sunk, more, wanted + DEPTH)
         found = more
+        passages = more["meaning"] | passages
         for name, route in more.items():
             scores[name] = {id: s.score for id, s in route.items()} | scores[name]
-    return Answer(ranking.sink(ranked, sunk), found, scores, bool(ranked or sunk), notes)
+    return Answer(
+        ranking.sink(ranked, sunk), found, scores, passages, asked.words, bool(ranked), notes
+    )
 
 
 def _continued(
@@ -120,17 +130,46 @@ def _contradicted(glances: Mapping[int, Glance]) -> set[int]:
     return {id for id, glance in glances.items() if glance.confidence == "contradicted"}
 
 
-def _question(
-    store: Store, asked: Asked, notes: list[str]
-) -> tuple[Embedder | NoModel, bytes | None]:
-    """Return the model of the store and the vector of the question, loudly if there is none."""
+def _model(store: Store, notes: list[str]) -> Embedder | NoModel:
+    """Return the model of the store; say it loudly if there is none."""
     if not store.exists():
-        return NoModel("", "there is no store"), None
+        return NoModel("", "there is no store")
     model = embedding_policy.embedder(store)
     if isinstance(model, NoModel):
         notes.append(f"Words only: the model '{model.name}' cannot be used: {model.reason}.")
-        return model, None
-    return model, model.embed(asked.words.text)
+    return model
+
+
+def _respelled(store: Store, model: Embedder | NoModel, asked: Asked, notes: list[str]) -> Asked:
+    """Return the question with what its mistyped words may mean.
+
+    A word counts as mistyped if no memory holds it and the model does not know it whole. It stays
+    among the words; for the meaning, what it may mean takes its place.
+    """
+    words = asked.words
+    known = [] if isinstance(model, NoModel) else [model]
+    single = {c.tokens[0]: c for c in words.clauses if len(c.tokens) == 1}  # begun ones come later
+    rare = [
+        clause
+        for word, clause in single.items()
+        if len(word) >= _LEAST_MISTYPED
+        and word.isascii()
+        and word.isalpha()
+        and not any(len(one.tokens(word)) == 1 for one in known)
+    ]
+    text, clauses = words.text, list(words.clauses)
+    for clause in store.missing(rare)[:_MISTYPED] if rare else ():
+        word = clause.tokens[0]
+        # Of several words with one stem the model knows the one that is a word.
+        meant = [
+            min(group, key=lambda one: [len(two.tokens(one)) for two in known])
+            for group in store.spellings(word)[:_MEANINGS]
+        ]
+        if meant:
+            clauses += [Clause((one,)) for one in meant]
+            text = re.sub(rf"(?i)\b{word}\b", " ".join(meant), text)
+            notes.append(f"Nothing holds '{word}'; looked for {' and '.join(meant)} too.")
+    return asked._replace(words=words._replace(clauses=tuple(clauses), text=text))
 
 
 def _satisfiable(store: Store, asked: Asked, notes: list[str]) -> Asked:

@@ -120,7 +120,7 @@ def _search(
         answer = routes.ask(store, asked, first + page.limit + 1)
         chosen = answer.ranked[first : first + page.limit]
         memories = store.memories([one.id for one in chosen])
-        hits = [_hit(memories[one.id], one, answer, asked, explain=page.explain) for one in chosen]
+        hits = [_hit(memories[one.id], one, answer, explain=page.explain) for one in chosen]
         notes = answer.notes + ([] if hits else list(scope_notes(store, where)))
     kept = fitting(hits, page.max_bytes)
     more = first + len(kept) < len(answer.ranked)
@@ -133,16 +133,20 @@ def _search(
     )
 
 
-def _hit(memory: Memory, ranked: Ranked, answer: Answer, asked: Asked, *, explain: bool) -> Hit:
+def _hit(memory: Memory, ranked: Ranked, answer: Answer, *, explain: bool) -> Hit:
     """Describe one memory that was found."""
     found = [name for name, route in answer.found.items() if ranked.id in route]
     scores = {name: said[ranked.id] for name, said in answer.scores.items() if ranked.id in said}
     scores |= {name: ranked.parts[name] for name in _ALWAYS if name in ranked.parts}
     if explain:
         scores |= {f"from_{name}": value for name, value in ranked.parts.items()}
-    best = answer.found["meaning"].get(ranked.id)
-    span = (best.start, best.end) if best else (0, len(memory.content))
-    snippet, start, end, marks = passages.snippet(memory.content, span, asked.words)
+    text = memory.content
+    best = answer.passages.get(ranked.id)
+    snippet, start, end, marks = passages.snippet(
+        text, (best.start, best.end) if best else (0, len(text)), answer.words
+    )
+    if best and not marks and "words" in found:  # its words stand elsewhere
+        snippet, start, end, marks = passages.snippet(text, (0, len(text)), answer.words)
     return Hit(
         uid=memory.uid,
         type=memory.type,

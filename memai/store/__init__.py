@@ -136,6 +136,15 @@ class Store(Protocol):
     def by_substring(self, pieces: Sequence[str], where: Where, limit: int) -> list[Scored]:
         """Return memories whose text holds these pieces, scored by the share of pieces held."""
 
+    def missing(self, clauses: Sequence[Clause]) -> list[Clause]:
+        """Return those of some clauses that no memory holds."""
+
+    def spellings(self, word: str) -> list[list[str]]:
+        """Return the words one letter away from a word of a to z that some memory holds.
+
+        Grouped by the stem they are indexed by: those of a group find the same.
+        """
+
     def by_meaning(self, vector: bytes, where: Where, limit: int) -> list[Scored]:
         """Return memories by the cosine of their best passage, best first, exact, ties by id."""
 

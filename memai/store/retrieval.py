@@ -14,8 +14,8 @@ import apsw
 from memai import numeric, text
 from memai.queries import Clause, WordQuery
 from memai.records import Glance, Scored, Where
-from memai.store.rows import Rows, condition
-from memai.when import from_micros
+from memai.store.rows import condition, instant
+from memai.store.spelling import Spelling, phrase
 
 # Weights of the columns words, tag_words, domain_words in BM25.
 _WEIGHTS = "1.0, 1.0, 1.0"
@@ -24,7 +24,7 @@ BEGINNING = 82
 """Characters of a memory that a glance shows: what `ranking.head` looks at, and one more."""
 
 
-class Retrieval(Rows):
+class Retrieval(Spelling):
     """Candidates for search, each route on its own."""
 
     _cosine_loaded = False
@@ -140,7 +140,7 @@ class Retrieval(Rows):
             " WHERE id IN (SELECT value FROM json_each(:ids))",
             {"ids": json.dumps(list(ids)), "most": BEGINNING},
         )
-        return {id: Glance(from_micros(at), *others) for id, at, *others in rows}
+        return {id: Glance(instant(at), *others) for id, at, *others in rows}
 
     def neighbours(self, ids: Sequence[int], reach: int) -> dict[int, tuple[list[int], list[int]]]:
         """Return which active memories of the same session come before and after each memory.
@@ -188,7 +188,7 @@ class Retrieval(Rows):
         rows = self.all(
             "SELECT rowid FROM word_index WHERE word_index MATCH ?"
             " AND rowid IN (SELECT value FROM json_each(?))",
-            (" OR ".join(_phrase(clause) for clause in clauses), json.dumps(list(ids))),
+            (" OR ".join(phrase(clause) for clause in clauses), json.dumps(list(ids))),
         )
         return {row[0] for row in rows}
 
@@ -262,21 +262,15 @@ class Retrieval(Rows):
 
 def match_expression(query: WordQuery, excluded: Sequence[Clause] = ()) -> str | None:
     """Return an FTS5 expression made only of quoted tokens, or None for nothing to match."""
-    clauses = " OR ".join(_phrase(clause) for clause in query.clauses)
-    required = " AND ".join(_phrase(clause) for clause in query.phrases)
+    clauses = " OR ".join(phrase(clause) for clause in query.clauses)
+    required = " AND ".join(phrase(clause) for clause in query.phrases)
     if not clauses and not required:
         return None
     # "a AND (a OR b)": what is required must occur, the rest raises the score.
     match = f"({required}) AND ({clauses})" if required and clauses else clauses or required
     for clause in excluded:
-        match = f"({match}) NOT {_phrase(clause)}"
+        match = f"({match}) NOT {phrase(clause)}"
     return match
-
-
-def _phrase(clause: Clause) -> str:
-    """Return one clause: its tokens in a row, the last one perhaps to be continued."""
-    quoted = '"' + " ".join(token.replace('"', '""') for token in clause.tokens) + '"'
-    return quoted + ("*" if clause.prefix else "")
 
 
 def _grams(piece: str) -> str:
