@@ -13,6 +13,7 @@ from memai.records import (
     Origin,
     Passage,
     Relation,
+    Synced,
     Tombstone,
 )
 from memai.store import SpaceChanged
@@ -24,12 +25,13 @@ from memai.store.rows import (
     Rows,
     digest,
     edit_row,
+    instant,
     memory_of,
     relation_of,
     row_of,
 )
 from memai.store.sums import checksum, vector_checksum
-from memai.when import from_micros, to_micros
+from memai.when import to_micros
 
 _INSERT = f"INSERT INTO memories({', '.join(COLUMNS)}) VALUES({', '.join('?' * len(COLUMNS))})"
 
@@ -99,7 +101,7 @@ class Exchange(Rows):
         for uid, at, origin in self.all(
             "SELECT uid, purged_at, origin_sha256 FROM tombstones ORDER BY uid"
         ):
-            yield Tombstone(uid, from_micros(at), origin)
+            yield Tombstone(uid, instant(at), origin)
 
     def bury(self, tombstone: Tombstone) -> bool:
         """Purge what another copy of this store purged; return whether it was here."""
@@ -110,6 +112,34 @@ class Exchange(Rows):
             values = (tombstone.uid, to_micros(tombstone.at), tombstone.origin_sha256)
             self.run("INSERT INTO tombstones VALUES(?, ?, ?, ?)", (*values, checksum(values)))
         return here
+
+    def synced(self, folder: str) -> Iterator[Synced]:
+        """Yield what is remembered of the pages in a folder."""
+        for row in self.all(
+            "SELECT m.uid, s.path, s.size, s.mtime, s.sha256, s.said FROM synced s"
+            " JOIN memories m ON m.id = s.memory_id WHERE s.folder = ?",
+            (folder,),
+        ):
+            yield Synced(*row)
+
+    def put_synced(self, folder: str, pages: Sequence[Synced]) -> None:
+        """Remember what pages said; those of memories that are gone are left out."""
+        ids = self._ids([page.uid for page in pages])
+        rows = []
+        for page in pages:
+            if page.uid in ids:
+                row = (folder, ids[page.uid], *page[1:])
+                rows.append((*row, checksum(row)))
+        self.run_many("INSERT OR REPLACE INTO synced VALUES(?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def pages_of(self, uid: str) -> list[str]:
+        """Return the paths of the pages of a memory in all folders."""
+        rows = self.all(
+            "SELECT s.folder, s.path FROM synced s JOIN memories m ON m.id = s.memory_id"
+            " WHERE m.uid = ? AND s.path <> '' ORDER BY s.folder",
+            (uid,),
+        )
+        return [f"{folder}/{path}" for folder, path in rows]
 
     def passages_of(self, uids: Sequence[str]) -> dict[str, Embedded]:
         """Return the passages of memories as the store's space sees them."""

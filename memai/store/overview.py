@@ -7,8 +7,7 @@ import apsw
 
 from memai.errors import Damaged
 from memai.records import Counts, DomainCount
-from memai.store.rows import Rows
-from memai.when import from_micros
+from memai.store.rows import Rows, instant
 
 CURRENT_SPACE = "(SELECT value FROM meta WHERE name = 'space')"
 
@@ -36,7 +35,7 @@ class Overview(Rows):
                 next(iter(spellings[key])),
                 total,
                 current,
-                from_micros(latest),
+                instant(latest),
                 tuple(spellings[key]) if len(spellings[key]) > 1 else (),
             )
             for key, (total, current, latest) in totals.items()

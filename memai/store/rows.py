@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memai import text
-from memai.errors import AmbiguousUid, NoSuchMemory
+from memai.errors import AmbiguousUid, Damaged, NoSuchMemory
 from memai.records import (
     Edit,
     Embedded,
@@ -135,10 +135,11 @@ class Rows(Connection):
             " WHERE memory_id = (SELECT id FROM memories WHERE uid = ?) ORDER BY version, id",
             (uid,),
         )
-        return [
-            Edit(version, from_micros(at), agent, reason, _fields(json.loads(before)))
-            for version, at, agent, reason, before in rows
-        ]
+        with _EDIT:
+            return [
+                Edit(version, instant(at), agent, reason, _fields(json.loads(before)))
+                for version, at, agent, reason, before in rows
+            ]
 
     def relations(self, uid: str, *, removed: bool = False) -> list[Relation]:
         """Return the relations from and to a memory, oldest first; `removed` adds past ones."""
@@ -356,8 +357,41 @@ def condition(where: Where) -> tuple[str, dict[str, Any]]:
     return " AND ".join(parts), values
 
 
+def instant(micros: int) -> str:
+    """Return the time in a row as records hold it; raises Damaged."""
+    try:
+        return from_micros(micros)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise Damaged(path="itself", reason="a time in it is none") from error
+
+
+class Legible:
+    """Says that the store is damaged where a row has values that none can have."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ArithmeticError | AttributeError | TypeError | ValueError):
+            raise Damaged(path="itself", reason=f"{self.what} cannot be read") from error
+
+
+_MEMORY = Legible("the row of a memory")
+_EDIT = Legible("an earlier version of a memory")
+
+
 def memory_of(row: Sequence[Any]) -> Memory:
-    """Return a row of the MEMORY columns as a record."""
+    """Return a row of the MEMORY columns as a record; raises Damaged."""
+    with _MEMORY:
+        if any(isinstance(value, bytes | int | float) for value in row[1:14]):
+            raise TypeError(row)
+        return _memory_of(row)
+
+
+def _memory_of(row: Sequence[Any]) -> Memory:
     (_, uid, type, domain, session, tags, status, confidence, content) = row[:9]
     (agent, source, key, system, origin_key, created, updated, version, extra) = row[9:18]
     superseded = row[19]
@@ -374,8 +408,8 @@ def memory_of(row: Sequence[Any]) -> Memory:
         source=source,
         key=key,
         origin=Origin(system, origin_key) if system is not None else None,
-        created_at=from_micros(created),
-        updated_at=from_micros(updated),
+        created_at=instant(created),
+        updated_at=instant(updated),
         version=version,
         extra=json.loads(extra),
         superseded_by=tuple(sorted(superseded.split(","))) if superseded else (),
@@ -385,8 +419,8 @@ def memory_of(row: Sequence[Any]) -> Memory:
 def relation_of(row: Sequence[Any]) -> Relation:
     """Return a row of a relation as a record."""
     from_uid, type, to_uid, note, agent, created, removed = row
-    gone = None if removed is None else from_micros(removed)
-    return Relation(from_uid, type, to_uid, note, agent, from_micros(created), gone)
+    gone = None if removed is None else instant(removed)
+    return Relation(from_uid, type, to_uid, note, agent, instant(created), gone)
 
 
 def memory_checksum(memory: Memory) -> int:
