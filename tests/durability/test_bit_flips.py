@@ -41,7 +41,7 @@ def filled(path: str) -> None:
     operations.forget(store, uids[50:53], reason="old")
     operations.confidence(store, uids[0], "contradicted")
     operations.purge(store, uids[59], confirm=f"DELETE {uids[59]}")
-    store.raw().pragma("wal_checkpoint(TRUNCATE)")  # type: ignore[attr-defined]
+    store.raw().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # type: ignore[attr-defined]
     store.close()
 
 

@@ -19,6 +19,7 @@ from support import HashedWords
 from memai import embedding, open_store, operations
 from memai.operations import embedding_policy
 from memai.records import Caller, Where
+from memai.settings import resolve
 from memai.store import Store
 
 EVERYTHING = Where(current=False)
@@ -258,8 +259,5 @@ def stale_vectors(store: Store) -> list[str]:
 
 def opened(path: str, model: str = MODELS[0]) -> Store:
     """Open a store with a small embedder."""
-    from memai.settings import resolve
-
-    return open_store(
-        settings=resolve(path, {"MEMAI_EMBED_MODEL": model}), caller=Caller(agent="torture")
-    )
+    settings = resolve(path)._replace(model=model)
+    return open_store(settings=settings, caller=Caller(agent="torture"))
