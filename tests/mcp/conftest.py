@@ -24,6 +24,13 @@ MODERN = "2026-07-28"
 SERVE = "from memai.mcp import serve; from memai.settings import resolve; serve(resolve(){options})"
 
 
+class Content(dict[str, Any]):
+    """Structured content; where a key is missing, the failure shows what there is instead."""
+
+    def __missing__(self, key: str) -> Any:
+        raise AssertionError(f"no {key!r} in {dict(self)}")
+
+
 class Server:
     """A server and the two ends of its wire; every line it writes is kept and must be JSON."""
 
@@ -94,10 +101,8 @@ class Server:
 
     def call(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Call a tool and return its structured content."""
-        content: dict[str, Any] = self.request("tools/call", name=tool, arguments=arguments)[
-            "structuredContent"
-        ]
-        return content
+        result = self.request("tools/call", name=tool, arguments=arguments)
+        return Content(result["structuredContent"])
 
     def shake(self, version: str = LATEST_HANDSHAKE, **capabilities: Any) -> dict[str, Any]:
         """Do the handshake and return what the server says of itself."""

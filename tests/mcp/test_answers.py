@@ -10,11 +10,12 @@ import jsonschema
 import pytest
 from support import CHECKOUT
 
-from memai import embedding
+from memai import embedding, operations
 from memai.embedding import NoModel
 from memai.errors import MemaiError
-from memai.mcp import bounds
+from memai.mcp import answers, bounds
 from memai.operations import OPERATIONS
+from memai.records import Found
 from memai.settings import resolve
 
 WHOLE = 20_000
@@ -465,3 +466,13 @@ def test_the_history_is_told(tools: Any) -> None:
     assert any('because "asked ops"' in line for line in said)
     assert any("ignore rules v1" in line for line in recalled)
     assert not any("ignore rules" in line for line in said)
+
+
+def test_weak_hits_are_called_weak(tools: Any) -> None:
+    """Where even the best hit is weak the text says so in words, and shows it all the same."""
+    tools.call("note", content="The kettle whistles.")
+    hits = operations.search(tools.calls.store(tools.caller), "kettle").hits
+    result = answers.success(Found(truncated=False, close=False, hits=hits, next=None))
+    said, recalled = fenced(result["content"][0]["text"])
+    assert said[0].startswith("No close match; 1 memory nearest.")
+    assert recalled == ["The kettle whistles."]

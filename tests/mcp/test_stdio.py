@@ -660,3 +660,33 @@ def test_a_fault_behind_a_resource_shows_nothing(start: Any) -> None:
     assert server.leave() == 0
     assert server.errors == b""
     assert not any(b"secret" in line for line in server.lines)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_a_server_at_work_stays_small(start: Any) -> None:
+    """After writes and searches a server holds less than 150 MB, the SDK's 70 included."""
+    server = start()
+    for number in range(20):
+        server.call("note", content=f"Fact {number} about the mill.")
+        server.call("search", query="mill")
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    resident = int(status.partition("VmRSS:")[2].split()[0])
+    assert resident < 150_000, f"{resident} kB"
+
+
+def test_the_handshake_loads_neither_model_nor_numbers(start: Any) -> None:
+    """What answers `initialize` has imported no numpy, no tokenizers and no model."""
+    code = (
+        "from memai.mcp import server\n"
+        "build = server.build\n"
+        "def built(*arguments):\n"
+        "    import sys\n"
+        "    made = build(*arguments)\n"
+        "    names = ('numpy', 'tokenizers', 'model2vec', 'apsw', 'memai.embedding.static')\n"
+        "    sys.stderr.write(repr([n for n in names if n in sys.modules]) + '\\n')\n"
+        "    return made\n"
+        "server.build = built\n"
+    )
+    server = start(code=code + SERVE)
+    assert server.leave() == 0
+    assert server.errors == b"[]\n"
