@@ -135,14 +135,14 @@ def test_a_writer_waits_behind_a_lock_of_three_seconds(
 
 
 def test_a_writer_that_waits_too_long_is_told_so(
-    start: Callable[..., Process], db: str, monkeypatch: pytest.MonkeyPatch
+    start: Callable[..., Process], db: str, home: Path
 ) -> None:
     """After the seconds it may wait it leaves with the code for busy, and nothing is written."""
     store = open_store(db)
     first = operations.note(store, "before the lock").uid
     with store.writing():
         environment = {"MEMAI_BUSY_SECONDS": "0.2"}
-        late = python("-m", "memai", "--db", db, "note", "too late", env=environment)
+        late = python("-m", "memai", "--db", db, "note", "too late", env=environment, cwd=home)
         out, err = late.communicate(timeout=60)
     assert (late.returncode, out) == (5, b"")
     assert b"locked for 0.2 seconds" in err
@@ -151,13 +151,13 @@ def test_a_writer_that_waits_too_long_is_told_so(
 
 
 @pytest.mark.parametrize("command", [["search", "walrus"], ["list"], ["pulse"], ["export"]])
-def test_readers_do_not_wait_for_a_writer(db: str, command: list[str]) -> None:
+def test_readers_do_not_wait_for_a_writer(db: str, home: Path, command: list[str]) -> None:
     """While another process holds the write lock, reading goes on as if there were none."""
     store = open_store(db)
     operations.note(store, "the walrus polishes its tusks")
     with store.writing():
         environment = {"MEMAI_BUSY_SECONDS": "0"}
-        reader = python("-m", "memai", "--db", db, *command, env=environment)
+        reader = python("-m", "memai", "--db", db, *command, env=environment, cwd=home)
         out, err = reader.communicate(timeout=60)
         assert (reader.returncode, err) == (0, b"")
         assert b"walrus" in out

@@ -109,7 +109,9 @@ class Shell(Face):
         """Run a command; return its exit code and what it wrote."""
         out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
         with pytest.MonkeyPatch.context() as patch, io.StringIO() as nothing:
-            patch.setattr(os, "environ", {**os.environ, **self.environment})
+            for name, value in self.environment.items():
+                patch.setenv(name, value)
+            patch.chdir(self.folder)  # the folder of a repository has a domain
             patch.setattr(sys, "stdin", nothing)
             patch.setattr(sys, "stdout", out)
             patch.setattr(sys, "stderr", err)
