@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from string import ascii_lowercase
+
 
 import apsw
 
 from memai.queries import Clause
 from memai.store.rows import Rows
 
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the module `string` takes a millisecond
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])  # that of `word_index`
 
 
@@ -58,7 +59,7 @@ def one_letter_away(word: str) -> list[str]:
     """Return what a word becomes by one slip: two letters swapped, one missing, extra or wrong."""
     cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     swapped = [a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1]
-    added = [a + c + b for a, b in cuts for c in ascii_lowercase]
-    wrong = [a + c + b[1:] for a, b in cuts if b for c in ascii_lowercase]
+    added = [a + c + b for a, b in cuts for c in _LETTERS]
+    wrong = [a + c + b[1:] for a, b in cuts if b for c in _LETTERS]
     left_out = [a + b[1:] for a, b in cuts if b]
     return [one for one in dict.fromkeys(swapped + added + wrong + left_out) if one != word]
