@@ -185,6 +185,9 @@ CALLS: tuple[Call, ...] = (
     Call("import", {"source": "{lines}", "format": "csv"}, "usage"),
     Call("export", {"domain": "{domain}"}),
     Call("export", {"type": "wish"}, "usage"),
+    Call("sync", {"folder": "{folder}"}),
+    Call("sync", {"folder": "{folder}", "dry_run": True}),
+    Call("sync", {"folder": "{lines}"}, "usage"),
 )
 
 
@@ -229,7 +232,9 @@ def fill(store: Store, domain: str) -> dict[str, str]:
     operations.link(store, uids["checkpoint"], "derived_from", uids["note"], note="as said")
     operations.forget(store, (uids["archived"],))
     known = operations.backups(store).backups or (operations.backup(store),)
-    return {**uids, "domain": domain, "backup": known[0].path, "lines": lines(store, domain)}
+    folder = Path(store.settings.path).with_name(f"{domain}-pages")
+    places = {"backup": known[0].path, "lines": lines(store, domain), "folder": str(folder)}
+    return {**uids, "domain": domain, **places}
 
 
 def lines(store: Store, domain: str) -> str:

@@ -257,3 +257,33 @@ def _domain(head: dict[str, Any]) -> str | None:
 def _first(head: dict[str, Any], known: tuple[str, ...]) -> Any:
     """Return the first of some fields that says anything."""
     return next((head[name] for name in known if head.get(name) not in (None, "", [])), None)
+
+
+def fresh(text: str, path: str, home: Home) -> Incoming:
+    """Return a file that somebody put beside memai's pages as a memory, its text unchanged.
+
+    Its domain is what it names, else the folders it is in. Raises Broken.
+    """
+    told, body = frontmatter.split(text)
+    head = frontmatter.loads(told) if told is not None else None
+    if not isinstance(head, dict):
+        head, body = {}, text
+    folder = path.rpartition("/")[0]
+    known = {*_CREATED, *_AGENT, *_TAGS, "type", "source"} | (
+        {*_DOMAIN} if _domain(head) else set()
+    )
+    return made(
+        SYSTEM,
+        path,
+        home,
+        path,
+        content=body.removesuffix("\n"),
+        type=str(head.get("type") or "note"),
+        tags=_tags(head),
+        domain=_domain(head) or folder or None,
+        agent=_first(head, _AGENT),
+        source=line(head.get("source")),
+        created=_first(head, _CREATED),
+        status="archived" if fold(str(head.get("status"))) in _STATUS else "active",
+        extra=rest(head, *known),
+    )

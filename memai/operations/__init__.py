@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memai.operations.reading import show as show
     from memai.operations.searching import recall as recall
     from memai.operations.searching import search as search
+    from memai.operations.syncing import sync as sync
     from memai.operations.upkeep import reembed as reembed
     from memai.operations.upkeep import stats as stats
     from memai.operations.versions import history as history
@@ -313,6 +314,14 @@ OPERATIONS: tuple[Operation, ...] = (
         "look after",
         ("memai export -d shop", "memai export --output memories.jsonl"),
         reads=True,
+        idempotent=True,
+        shell_only=True,
+    ),
+    Operation(
+        "sync",
+        "syncing.sync",
+        "look after",
+        ("memai sync notes", "memai sync notes --dry-run"),
         idempotent=True,
         shell_only=True,
     ),

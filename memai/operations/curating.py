@@ -242,6 +242,7 @@ def purge(
         return Purged(whole, False, False, held, (remark, DRY))
     if uid != whole or confirm is None or confirm.strip() != f"DELETE {whole}":
         raise ConfirmationNeeded(uid=whole)
+    pages = store.pages_of(whole)
     with store.writing():
         store.remove(store.resolve(uid), when.now())
     erased = store.erase_traces()
@@ -253,6 +254,7 @@ def purge(
     held = tuple(holding(store, whole))
     if held:
         notes.append(f"{len(held)} backups still hold it: {', '.join(held)}.")
+    notes += [f"Its page {page} still holds it: delete that too." for page in pages]
     return Purged(whole, True, erased, held, tuple(notes))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from memai import embedding, passages
+from memai import embedding, passages, text
 from memai.embedding import Embedder, NoModel
 from memai.errors import Busy
 from memai.records import Embedded, Memory, Passage, Space
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from array import array
 
 Result = TypeVar("Result")
+Model = Embedder | NoModel
 
 # Two ways to add up the same float32 vectors differ by 1e-6; another text by much more.
 _ALIKE = 0.9999
@@ -49,7 +50,7 @@ def embed(model: Embedder | NoModel, memories: Sequence[Memory]) -> list[Embedde
     if isinstance(model, NoModel):
         return [Embedded(None, tuple(Passage(start, end) for start, end in cut)) for cut in spans]
     texts = [
-        _context(memory) + memory.content[start:end]
+        readable(_context(memory) + memory.content[start:end])
         for memory, cut in zip(memories, spans, strict=True)
         for start, end in cut
     ]
@@ -77,6 +78,11 @@ def backfill(store: Store, pause: Callable[[], None]) -> int:
         last = batch[-1][0]
         pause()
     return done
+
+
+def readable(value: str) -> str:
+    """Return a text as a model should read it: full-width letters and ligatures are letters."""
+    return text.compose(value)
 
 
 def _passage(span: tuple[int, int], vector: bytes | None, tokens: "array[int]") -> Passage:

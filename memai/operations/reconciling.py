@@ -65,11 +65,13 @@ def reconciled(
     reason: str,
     *,
     theirs_newer: bool,
+    at: str = "",
 ) -> Merged:
     """Merge ours with what somebody else made of `base`; without that, nobody knows who changed.
 
     Where both changed a field the newer side stands. Both versions are in the history then: first
-    theirs as a whole, and then what was kept of ours.
+    theirs as a whole, and then what was kept of ours. `at` is when theirs was changed, as far as
+    that is known.
     """
     here = {name: getattr(ours, name) for name in told}
     if base is None:
@@ -82,7 +84,7 @@ def reconciled(
         for name in told
     }
     steps: list[Step] = [(agent, reason, told), (agent, _KEPT, merged)]
-    memory, edits = advanced(ours, history, steps)
+    memory, edits = advanced(ours, history, steps, at)
     return Merged(memory, edits, changed=memory != ours, diverged=ours_changed)
 
 
@@ -91,11 +93,12 @@ class _Unknown:
 
 
 def advanced(
-    memory: Memory, history: tuple[Edit, ...], steps: list[Step]
+    memory: Memory, history: tuple[Edit, ...], steps: list[Step], at: str = ""
 ) -> tuple[Memory, tuple[Edit, ...]]:
-    """Return a memory after some edits: (agent, reason, the fields as they become), now.
+    """Return a memory after some edits: (agent, reason, the fields as they become).
 
-    Each is strictly after the state it ends, also where a clock was set back.
+    The first is as of `at`, if that can be; the others are now, and each is strictly after the
+    state it ends, also where a clock was set back.
     """
     for agent, reason, fields in steps:
         before = {
@@ -105,9 +108,11 @@ def advanced(
         }
         if not before:
             continue
-        at = max(when.now(), when.from_micros(when.to_micros(memory.updated_at) + 1))
-        history = (*history, Edit(memory.version, at, agent, reason, before))
+        now = when.now()
+        then = at if memory.updated_at < at < now else now
+        then, at = max(then, when.from_micros(when.to_micros(memory.updated_at) + 1)), ""
+        history = (*history, Edit(memory.version, then, agent, reason, before))
         memory = memory._replace(
-            **{name: fields[name] for name in before}, version=memory.version + 1, updated_at=at
+            **{name: fields[name] for name in before}, version=memory.version + 1, updated_at=then
         )
     return memory, history

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 from memai import files, place, when
 from memai.errors import Unreadable, UsageError
@@ -211,7 +211,7 @@ class Source(AbstractContextManager["Source"]):
             self._read += len(line)
             yield line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line
 
-    def _object(self) -> dict[str, object]:
+    def _object(self) -> Any:
         """Return the one object that the file is; raises Unreadable."""
         assert self._file is not None
         self._file.seek(0)
@@ -220,9 +220,10 @@ class Source(AbstractContextManager["Source"]):
         if len(raw) > MAX_OBJECT_BYTES:
             raise self._unreadable(f"it is larger than {MAX_OBJECT_BYTES:,} bytes")
         try:
-            return own.strictly(raw)  # type: ignore[no-any-return]
+            value: Any = own.strictly(raw)
         except Broken as error:
             raise self._unreadable(str(error)) from None
+        return value
 
     def _is_laid_out(self) -> bool:
         """Whether an object begins on the first line and goes on, as indented JSON does."""

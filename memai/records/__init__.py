@@ -42,6 +42,9 @@ from memai.records.core import (
     Space as Space,
 )
 from memai.records.core import (
+    Synced as Synced,
+)
+from memai.records.core import (
     Tombstone as Tombstone,
 )
 from memai.records.core import (

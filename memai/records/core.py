@@ -153,6 +153,21 @@ class Tombstone(NamedTuple):
     origin_sha256: bytes | None
 
 
+class Synced(NamedTuple):
+    """What the page of a memory said when it was last synced, and what tells that it changed.
+
+    `path` is below the folder, empty for a page that was deleted; `mtime` in nanoseconds; `said`
+    is JSON.
+    """
+
+    uid: str
+    path: str
+    size: int
+    mtime: int
+    sha256: bytes
+    said: str
+
+
 def to_json(value: Any) -> Any:
     """Turn a record into what `json` can write: named tuples become objects, tuples lists."""
     if isinstance(value, tuple):

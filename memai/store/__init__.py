@@ -26,6 +26,7 @@ from memai.records import (
     Relation,
     Scored,
     Space,
+    Synced,
     Tombstone,
     Where,
 )
@@ -81,9 +82,6 @@ class Store(Protocol):
 
     def with_key(self, key: str) -> Memory | None:
         """Return the memory that was written with this caller's key."""
-
-    def with_origin(self, origin: Origin) -> Memory | None:
-        """Return the memory that was imported from this origin."""
 
     def same(self, memory: Memory) -> Memory | None:
         """Return a current memory of the same type, domain and content."""
@@ -219,6 +217,15 @@ class Store(Protocol):
 
     def bury(self, tombstone: Tombstone) -> bool:
         """Purge what another copy of this store purged; return whether it was here."""
+
+    def synced(self, folder: str) -> Iterator[Synced]:
+        """Yield what is remembered of the pages in a folder."""
+
+    def put_synced(self, folder: str, pages: Sequence[Synced]) -> None:
+        """Remember what pages said; those of memories that are gone are left out."""
+
+    def pages_of(self, uid: str) -> list[str]:
+        """Return the paths of the pages of a memory in all folders."""
 
     def other(self, path: str) -> AbstractContextManager["Store"]:
         """Open another store of this kind for reading, after its schema and rows were checked.

@@ -31,6 +31,7 @@ _SMALL = (
         "relation",
     ),
     ("tombstones", "uid, purged_at, origin_sha256", "tombstone"),
+    ("synced", "folder, memory_id, path, size, mtime, sha256, said", "remark on a synced page"),
     ("meta", "name, value", "remark of the store about itself"),
 )
 

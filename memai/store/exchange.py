@@ -15,6 +15,7 @@ from memai.records import (
     Relation,
     Synced,
     Tombstone,
+    Where,
 )
 from memai.store import SpaceChanged
 from memai.store.overview import CURRENT_SPACE
@@ -23,6 +24,7 @@ from memai.store.rows import (
     INSERT_EDIT,
     MEMORY,
     Rows,
+    condition,
     digest,
     edit_row,
     instant,
@@ -38,6 +40,27 @@ _INSERT = f"INSERT INTO memories({', '.join(COLUMNS)}) VALUES({', '.join('?' * l
 
 class Exchange(Rows):
     """Memories as they come from elsewhere and go there."""
+
+    def export(self, where: Where) -> Iterator[tuple[Memory, list[Edit], list[Relation]]]:
+        """Yield every memory of the filter with its history and outgoing relations, by uid."""
+        sql, values = condition(where)
+        # Page by page, so that no read lasts longer than a page and the log can be folded in.
+        last = ""
+        while True:
+            rows = self.all(
+                f"SELECT {MEMORY} FROM memories m WHERE {sql} AND m.uid > :last"
+                " ORDER BY m.uid LIMIT 500",
+                {**values, "last": last},
+            )
+            if not rows:
+                return
+            for row in rows:
+                memory = memory_of(row)
+                related = self.relations(memory.uid, removed=True)
+                outgoing = [r for r in related if r.from_uid == memory.uid]
+                outgoing.sort(key=lambda r: (r.type, r.to_uid))
+                yield memory, self.history(memory.uid) if memory.version > 1 else [], outgoing
+            last = rows[-1][1]
 
     def known(self, memories: Sequence[Memory]) -> Known:
         """Return what is here under the uids, keys and origins of some memories."""

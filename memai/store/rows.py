@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from memai import text
@@ -109,10 +109,6 @@ class Rows(Connection):
         """Return the memory that was written with this caller's key."""
         return self._memory("m.key = ?", (key,))
 
-    def with_origin(self, origin: Origin) -> Memory | None:
-        """Return the memory that was imported from this origin."""
-        return self._memory("m.origin_system = ? AND m.origin_key = ?", tuple(origin))
-
     def same(self, memory: Memory) -> Memory | None:
         """Return a current memory of the same type, domain and content."""
         return self._memory(
@@ -153,27 +149,6 @@ class Rows(Connection):
             {"uid": uid},
         )
         return [relation_of(row) for row in rows]
-
-    def export(self, where: Where) -> Iterator[tuple[Memory, list[Edit], list[Relation]]]:
-        """Yield every memory of the filter with its history and outgoing relations, by uid."""
-        sql, values = condition(where)
-        # Page by page, so that no read lasts longer than a page and the log can be folded in.
-        last = ""
-        while True:
-            rows = self.all(
-                f"SELECT {MEMORY} FROM memories m WHERE {sql} AND m.uid > :last"
-                " ORDER BY m.uid LIMIT 500",
-                {**values, "last": last},
-            )
-            if not rows:
-                return
-            for row in rows:
-                memory = memory_of(row)
-                related = self.relations(memory.uid, removed=True)
-                outgoing = [r for r in related if r.from_uid == memory.uid]
-                outgoing.sort(key=lambda r: (r.type, r.to_uid))
-                yield memory, self.history(memory.uid) if memory.version > 1 else [], outgoing
-            last = rows[-1][1]
 
     # --- writing, inside `writing()` ----------------------------------------------------------
 

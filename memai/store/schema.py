@@ -109,6 +109,20 @@ CREATE TABLE tombstones(
   crc INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- What the pages of a folder said when they were last synced.
+CREATE TABLE synced(
+  folder TEXT NOT NULL,
+  memory_id INTEGER NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
+  path TEXT NOT NULL,  -- below the folder; empty for a page that was deleted
+  size INTEGER NOT NULL,
+  mtime INTEGER NOT NULL,  -- nanoseconds since 1970; 0 where it cannot be trusted
+  sha256 BLOB NOT NULL,
+  said TEXT NOT NULL,  -- JSON object: the fields and relations, of the content its SHA-256
+  crc INTEGER NOT NULL,
+  PRIMARY KEY(folder, memory_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX synced_memory ON synced(memory_id);
+
 CREATE TABLE meta(
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL,

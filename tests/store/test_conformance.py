@@ -54,7 +54,7 @@ def test_a_missing_store_reads_as_empty(store: Store) -> None:
     assert list(store.vectors(EVERYTHING)) == []
     assert list(store.contents(EVERYTHING)) == []
     assert store.with_key("k") is None
-    assert store.with_origin(Origin("s", "k")) is None
+    assert store.known([memory(origin=Origin("s", "k"))]).origins == {}
     assert store.same(memory()) is None
     assert store.space() is None
     assert store.check(deep=True) == []
@@ -230,7 +230,8 @@ def test_keys_and_origins_are_unique(store: Store, field: dict[str, object]) -> 
         add(store, other)
     assert store.page(EVERYTHING, 10) == [one]
     assert store.with_key("once") == (one if one.key else None)
-    assert store.with_origin(Origin("system", "1")) == (one if one.origin else None)
+    found = store.known([memory(origin=Origin("system", "1"))]).origins
+    assert found == ({one.origin: one} if one.origin else {})
 
 
 def test_memories_without_key_or_origin_do_not_clash(store: Store) -> None:
@@ -344,7 +345,7 @@ def test_what_is_removed_is_gone_with_all_that_hung_on_it(store: Store) -> None:
     assert store.relations(kept.uid) == []
     assert store.history(gone.uid) == []
     assert store.with_key("k") is None
-    assert store.with_origin(Origin("s", "1")) is None
+    assert store.known([memory(origin=Origin("s", "1"))]).origins == {}
     assert found_by_words(store, "walrus") == [kept.uid]
     assert len(list(store.vectors(EVERYTHING))) == 1
     assert [d.domain for d in store.domains()] == [None]
