@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 
-
 import apsw
 
 from memai.queries import Clause
