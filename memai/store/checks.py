@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import apsw
 
-from memai.errors import Damaged
+from memai.errors import Damaged, NotWritable
 from memai.records import Finding
 from memai.store import Progress, schema
 from memai.store.driver import value
@@ -150,6 +150,10 @@ class Checks(Overview):
                     self.run(f"INSERT INTO {index}({index}, rank) VALUES('integrity-check', 1)")
                     memories = self.number("SELECT count(*) FROM memories")
                     indexed = self.number(f"SELECT count(*) FROM {index}_docsize")
+            except NotWritable:
+                message = f"{index} was not compared with the memories: the store is read-only."
+                found.append(Finding("advice", "read-only", message))
+                continue
             except (Damaged, apsw.Error, ValueError):
                 found.append(words(f"The index {index} does not match the memories."))
                 continue

@@ -242,6 +242,8 @@ class Connection:
         if connection is None:  # pragma: no cover - create=True always opens
             raise NotWritable(path=self.path, reason="it could not be created")
         if not self._ready:
+            if connection.readonly("main"):
+                raise NotWritable(path=self.path, reason="it can only be read here")
             with self._translated:
                 self._choose_journal(connection)
             self._ready = True

@@ -119,25 +119,20 @@ def connect(
     """Open a file, which must exist, with every setting that each connection has.
 
     For reading only where it cannot be written, or if that is asked; `unchanging` promises that
-    nobody writes it meanwhile. Raises the driver's errors, and UsageError for a path that is no
-    text.
+    nobody writes it meanwhile. Raises the driver's errors, UsageError for a path that is no text,
+    NotWritable.
     """
     try:
         path.encode()
     except UnicodeEncodeError:
         raise UsageError(reason="The path of the store is not valid UTF-8.") from None
     place = os.path.realpath(path)
-    log = os.path.exists(place + "-wal")
     if unchanging:
         connection = connect_unchanging(place)
     elif read_only:
         connection = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY)
-    elif os.access(place, os.W_OK) and (log or os.access(os.path.dirname(place), os.W_OK)):
-        connection = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READWRITE)
-    elif log or os.path.exists(place + "-shm"):
-        connection = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY)
     else:
-        connection = connect_unchanging(place)
+        connection = _connect_as_may_be(place)
     try:
         connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
         connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
@@ -152,6 +147,23 @@ def connect(
         connection.close()
         raise
     return connection
+
+
+def _connect_as_may_be(place: str) -> apsw.Connection:
+    """Open a file for writing, or for reading where it lies on something read-only."""
+    log, shared = os.path.exists(place + "-wal"), os.path.exists(place + "-shm")
+    room = os.access(os.path.dirname(place), os.W_OK)
+    if log and not shared and not room:
+        raise NotWritable(
+            path=place,
+            reason="it has a log that cannot be folded in here; copy it with its '-wal' file to a "
+            "folder that can be written, and use it there",
+        )
+    if os.access(place, os.W_OK) and (log or room):
+        return apsw.Connection(place, flags=apsw.SQLITE_OPEN_READWRITE)
+    if log or shared:
+        return apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY)
+    return connect_unchanging(place)
 
 
 def connect_unchanging(path: str) -> apsw.Connection:
