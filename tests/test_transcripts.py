@@ -22,6 +22,9 @@ LATER = re.compile(
     rf"\b({'|'.join(NUMBERS[1:])}|\d+) (minute|hour|day|week)s? later\.$", re.IGNORECASE
 )
 
+# How large files are is the engine's business.
+SIZE = re.compile(r"\b\d+ (bytes|KB|MB) *")
+
 # The program as it is installed, but for its clock and where its uids come from.
 PROGRAM = """#!{python}
 import os, sys
@@ -153,7 +156,7 @@ def test_a_transcript_is_what_happens(scene, path):
     now = "".join(happened).rstrip("\n") + "\n"
     if UPDATE:
         path.write_text(now, encoding="utf-8")
-    assert now == said.rstrip("\n") + "\n"
+    assert SIZE.sub("size", now) == SIZE.sub("size", said.rstrip("\n") + "\n")
 
 
 def test_there_are_enough_to_learn_from():
