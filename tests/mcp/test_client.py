@@ -19,6 +19,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
+from mcp_support import serving
 from support import CHECKOUT
 
 from memai.mcp import Profile
@@ -43,13 +44,9 @@ def connect(transport: str, start: Any) -> Connect:
 
     @asynccontextmanager
     async def over_pipes(options: dict[str, Any], client: dict[str, Any]) -> AsyncIterator[Client]:
-        said = "".join(f", {name}={value!r}" for name, value in options.items())
-        imports = "from memai.mcp import serve; from memai.settings import resolve"
-        code = f"{imports}; serve(resolve(){said})"
+        command, *args = serving(**options)
         parameters = StdioServerParameters(
-            command=sys.executable,
-            args=["-c", code],
-            env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+            command=command, args=args, env={**os.environ, "PYTHONPATH": str(CHECKOUT)}
         )
         async with Client(parameters, **client) as connected:
             yield connected

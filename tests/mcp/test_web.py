@@ -100,7 +100,7 @@ class Site:
 def site(begin: Any, tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Serve over HTTP on a free port, for all tests here that leave the server alive."""
     home = str(tmp_path_factory.mktemp("site"))
-    return Site(begin({"MEMAI_HOME": home}, ", http='127.0.0.1:0'"), home)
+    return Site(begin({"MEMAI_HOME": home}, http="127.0.0.1:0"), home)
 
 
 def test_several_clients_share_one_process(site: Site) -> None:
