@@ -159,7 +159,7 @@ def _help(context: click.Context, _option: click.Parameter, value: bool) -> None
     if value and not context.resilient_parsing:
         from memai.cli import manual, output
 
-        output.page(manual.page_of(context), context.obj)
+        output.write(manual.page_of(context))
         context.exit()
 
 

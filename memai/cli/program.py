@@ -120,7 +120,7 @@ def _without_command() -> None:
     if context.invoked_subcommand is None:
         from memai.cli import manual, output
 
-        output.page(manual.page_of(context), context.obj)
+        output.write(manual.page_of(context))
 
 
 def _version(context: click.Context, _option: click.Parameter, value: bool) -> None:

@@ -1,6 +1,7 @@
 """Commands that are no operation: the MCP server, and help."""
 
 import gc
+import sys
 from typing import Any
 
 import click
@@ -112,8 +113,11 @@ class _Plain(click.Command):
 
 def _serve(*, allow_host: tuple[str, ...], **options: Any) -> int:
     """Serve until the client goes, or with --http until a signal comes."""
+    from memai.cli import output
     from memai.mcp import serve  # faces do not know each other, but for this late import
 
+    if options["http"] is None and output.is_terminal(sys.stdin):
+        output.remark("This speaks MCP to a client, not to a person; 'memai setup' sets one up.")
     gc.enable()
     return serve(_settings(), allow_hosts=allow_host, **options)
 

@@ -61,9 +61,10 @@ def test_a_default_is_told(memai):
 
 
 def test_help_goes_through_the_pager_on_a_small_terminal(terminal):
-    """Help longer than the screen is paged."""
-    run = terminal("-h", lines=10, env={"PAGER": "head -n 1"})
-    assert run.out == "Long-term memory for AI agents and the people who work with them.\n"
+    """`memai help` longer than the screen is paged, -h is printed as it is."""
+    first = "Long-term memory for AI agents and the people who work with them.\n"
+    assert terminal("help", lines=10, env={"PAGER": "head -n 1"}).out == first
+    assert terminal("-h", lines=10, env={"PAGER": "head -n 1"}).out != first
 
 
 def test_the_version_is_told(memai):
