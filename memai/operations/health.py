@@ -107,7 +107,11 @@ def _unreadable(store: Store) -> Finding | None:
 def _repair(store: Store) -> list[str]:
     """Make words and vectors again, after a copy of the store as it is."""
     notes = [f"The store as it was is kept in {copies.keep_as_it_is(store, 'fix')}."]
-    store.rebuild()
+    try:
+        store.rebuild()
+    except Damaged:
+        store.forget_vectors()
+        store.rebuild()
     notes.append("The word indexes were made again from the memories.")
     model = embedding_policy.embedder(store)
     if isinstance(model, NoModel):

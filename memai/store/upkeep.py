@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 
 import apsw
 
@@ -21,24 +22,23 @@ class Upkeep(Checks, Erasing):
 
     def rebuild(self) -> None:
         """Make the word indexes and all else that is derived again, also from under damage."""
+        made = schema.objects()
+        indexes = [name for kind, name in made if kind == "index"]
         try:
             with self.writing():
                 for trigger in schema.WORD_TRIGGERS:
                     self.run(f"DROP TRIGGER IF EXISTS {trigger}")
                 for index in schema.WORD_INDEXES:
                     self.run(f"DROP TABLE IF EXISTS {index}")
-                self._make_words()
-                self.run("REINDEX")
+                for index in indexes:
+                    self.run(f"DROP INDEX IF EXISTS {index}")
+                self._make(made, indexes)
         except (Damaged, apsw.Error):
             # What is damaged cannot even be dropped: it is forgotten instead.
-            made = schema.objects()
-            indexes = [name for kind, name in made if kind == "index"]
-            self._forget((*schema.WORD_INDEXES, *schema.WORD_TRIGGERS, *indexes))
+            self.close()
             with self.writing():
-                for name in indexes:
-                    self.run(made["index", name])
-                self._make_words()
-                self.run("REINDEX")
+                self._forget((*schema.WORD_INDEXES, *schema.WORD_TRIGGERS, *indexes))
+                self._make(made, indexes)
         with self.writing():
             self._derive_again()
         self._vacuum()
@@ -46,15 +46,15 @@ class Upkeep(Checks, Erasing):
     def forget_vectors(self) -> None:
         """Drop every passage and vector, also from under damage; they can be made again."""
         made = schema.objects()
-        indexes = [name for kind, name in made if kind == "index" and name.startswith("passages_")]
-        self._forget(("vectors", "passages", *indexes))
+        self.close()
         with self.writing():
-            for kind, name in (("table", "passages"), ("table", "vectors")):
-                self.run(made[kind, name])
-            for name in indexes:
-                self.run(made["index", name])
+            self._forget(("vectors", "passages"))
             self.run("DELETE FROM sqlite_sequence WHERE name = 'passages'")
-        self._vacuum()
+            for name in ("passages", "vectors"):
+                self.run(made["table", name])
+            self.run(made["index", "passages_memory"])
+        with suppress(Damaged, apsw.Error):  # where other things are damaged too
+            self._vacuum()
 
     def compact(self) -> tuple[int, int]:
         """Merge the word indexes and give unused space back; return the bytes before and after."""
@@ -88,33 +88,33 @@ class Upkeep(Checks, Erasing):
                 copies.write_pages(self.raw(), target)
         return copies.known(target)
 
-    def _make_words(self) -> None:
-        """Run the part of the schema that makes and fills the word indexes."""
+    def _make(self, made: dict[tuple[str, str], str], indexes: Sequence[str]) -> None:
+        """Make indexes of all kinds, and fill them."""
+        for index in indexes:
+            self.run(made["index", index])
         self.run(schema.WORDS)
         for index in schema.WORD_INDEXES:
             self.run(f"INSERT INTO {index}({index}) VALUES('rebuild')")
+        self.run("REINDEX")
 
     def _forget(self, names: Sequence[str]) -> None:
         """Take tables, indexes and triggers out of the schema without reading them.
 
-        VACUUM gives back the pages they leave.
+        On a connection that has not used them yet; VACUUM gives back the pages they leave.
         """
-        self.close()  # a fresh connection, for this one may still hold what is damaged
-        with self.writing():
-            connection = self.raw()
-            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
-            try:
-                self.run("PRAGMA writable_schema = ON")
-                for name in names:
-                    self.run(
-                        "DELETE FROM sqlite_schema WHERE :name IN (name, tbl_name)"
-                        " OR name GLOB :name || '_*' AND tbl_name <> 'memories'",
-                        {"name": name},
-                    )
-                self.run("PRAGMA writable_schema = RESET")
-            finally:
-                connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        self.close()
+        connection = self.raw()
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        try:
+            self.run("PRAGMA writable_schema = ON")
+            for name in names:
+                self.run(
+                    "DELETE FROM sqlite_schema WHERE :name IN (name, tbl_name)"
+                    " OR name GLOB :name || '_*' AND tbl_name <> 'memories'",
+                    {"name": name},
+                )
+            self.run("PRAGMA writable_schema = RESET")
+        finally:
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
 
     def _derive_again(self) -> None:
         """Write what is made from each memory's fields, where it does not fit them."""

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -62,14 +63,24 @@ def released(version: int, folder: Path) -> str:
     return str(path)
 
 
-def exported(store: Store) -> list[str]:
-    """Return everything in a store as text."""
-    return [json.dumps(line, sort_keys=True) for line in operations.export(store)]
+def exported(store: Store) -> list[dict[str, Any]]:
+    """Return everything in a store."""
+    return [json.loads(json.dumps(line)) for line in operations.export(store)]
 
 
-def known(version: int) -> list[str]:
+def known(version: int) -> list[dict[str, Any]]:
     """Return what the export of a released store said."""
-    return (SCHEMAS / f"schema-{version}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (SCHEMAS / f"schema-{version}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def says(now: Any, before: Any) -> bool:
+    """Whether all that was said before is said now; later versions may say more."""
+    if isinstance(before, dict):
+        return all(name in now and says(now[name], value) for name, value in before.items())
+    if isinstance(before, list):
+        return len(now) == len(before) and all(map(says, now, before))
+    return bool(now == before)
 
 
 def digest(path: str) -> str:
@@ -84,7 +95,7 @@ def test_every_released_schema_comes_to_the_current_one(version: int, tmp_path: 
     Where it fails for a schema that was not released yet: run tests/store/make_schema.py again.
     """
     store = opened(released(version, tmp_path))
-    assert exported(store) == known(version)
+    assert says(exported(store), known(version))
     assert store.check(deep=True) == []
     assert stale_vectors(store) == []
     assert store.schema_version() == schema.VERSION
@@ -100,7 +111,7 @@ def test_a_later_version_changes_the_schema_after_a_backup(
     before = known(version)
     later()
     store = opened(path)
-    assert exported(store) == before
+    assert says(exported(store), before)
     assert store.check(deep=True) == []
     (copy,) = operations.backups(store).backups
     assert (copy.state, copy.schema, copy.memories) == ("verified", version, 5)
