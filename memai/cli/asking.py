@@ -4,6 +4,7 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from memai.cli import output
 from memai.cli.parameters import Choices
 from memai.errors import UsageError
 from memai.operations import Operation
@@ -131,7 +132,11 @@ class Asking:
 
     def may_ask(self) -> bool:
         """Whether a person is there: both ends are a terminal, and --no-input was not said."""
-        return not self.choices.no_input and is_terminal(sys.stdin) and is_terminal(sys.stdout)
+        return (
+            not self.choices.no_input
+            and output.is_terminal(sys.stdin)
+            and output.is_terminal(sys.stdout)
+        )
 
     def _missing(self, p: Parameter) -> str:
         """Say what is missing and how to give it."""
@@ -152,18 +157,12 @@ def _parts(value: str) -> list[str]:
     return [part for part in parts if part] or [""]
 
 
-def is_terminal(stream: Any) -> bool:
-    """Whether a stream is a terminal; a closed one is none."""
-    try:
-        return bool(stream.isatty())
-    except (AttributeError, ValueError):
-        return False
-
-
 def read_input() -> str:
     """Return standard input unchanged; raises UsageError for what is no UTF-8."""
     if sys.stdin is None:
         raise UsageError(reason="Standard input is closed.")
+    if output.is_terminal(sys.stdin):
+        output.remark("Reading standard input; Ctrl-D on a line of its own ends it.")
     buffer = getattr(sys.stdin, "buffer", None)
     data = buffer.read(_MOST_BYTES + 1) if buffer is not None else sys.stdin.read().encode()
     return decoded(data, "Standard input")

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from memai.cli import output
 from memai.cli.parameters import Choices
 from memai.errors import UsageError
+from memai.vocabulary import NO_DOMAIN
 
 if TYPE_CHECKING:
     from memai.store import Store
 
-_HEADER = "enter: show   ctrl-e: edit   ctrl-f: forget   ctrl-u: print the uid"
+_HEADER = "enter show, ctrl-e edit, ctrl-f forget, ctrl-u uid"
 _MISSING = (
     "Picking needs fzf, which is not installed. Get it with your package manager "
     "('apt install fzf', 'brew install fzf', 'pacman -S fzf') or from github.com/junegunn/fzf."
@@ -24,19 +25,14 @@ def one(answer: Any, store: "Store", choices: Choices) -> int:
 
     Raises UsageError where there is no fzf, or nobody to pick.
     """
-    from memai.cli import views
-
     if choices.no_input or not output.is_terminal(sys.stdin):
         raise UsageError(reason="Picking (-i) needs a terminal.")
     items = getattr(answer, "hits", None) or getattr(answer, "memories", ())
     if not items:
         output.emit(answer, choices)
         return 0
-    width, _ = output.size()
-    # The preview takes half of the width.
-    screen = output.Screen(max(width // 2 - 4, 40), 0, output.coloured(sys.stderr), verbose=False)
-    shown = views.table(items, screen._replace(width=1 << 16))
-    lines = [f"{item.uid}\t{line}" for item, line in zip(items, shown, strict=True)]
+    colour = output.coloured(sys.stderr, choices.color)
+    lines = [f"{item.uid}\t{_line(item, colour)}" for item in items]
     status, key, uid = _fzf(lines, store.settings.path)
     if status in _DONE_WITHOUT:
         return 0
@@ -45,12 +41,24 @@ def one(answer: Any, store: "Store", choices: Choices) -> int:
     return _act(key, uid, store, choices)
 
 
+def _line(item: Any, colour: bool) -> str:
+    """Return what fzf shows and searches: the text first, because the preview has the rest."""
+    from memai.cli import style
+
+    text = style.line(getattr(item, "content", "") or getattr(item, "snippet", ""))
+    about = [style.line(item.domain or NO_DOMAIN), item.type]
+    about += [f"#{style.line(tag)}" for tag in item.tags]
+    uid = style.paint(item.uid, style.UID, colour)
+    return f"{uid}  {text[:400]}  {style.paint(' '.join(about), style.DIM, colour)}"
+
+
 def _fzf(lines: list[str], path: str) -> tuple[int, str, str]:
     """Run fzf over the lines; return its exit code, the key that was pressed, and the uid."""
     import shlex
     import subprocess
 
-    preview = f"{shlex.quote(sys.executable)} -m memai show --color always --no-pager {{1}}"
+    program = f"{shlex.quote(sys.executable)} -m memai"
+    preview = f"env COLUMNS=$FZF_PREVIEW_COLUMNS {program} show --color always {{1}}"
     command = [
         "fzf",
         "--ansi",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # pipe reads is not that JSON, so without --json they are cut only when --max-bytes says so.
 _CUT_AS_JSON = frozenset(("list", "search", "recall"))
 _WHOLE = 1 << 40
+_TO_PICK_FROM = 200  # memories, if the line does not say how many
 
 
 def perform(context: click.Context, operation: Operation, signature: Signature) -> int:
@@ -36,6 +37,8 @@ def perform(context: click.Context, operation: Operation, signature: Signature) 
             arguments = asked.arguments(given)
             if operation.name in _CUT_AS_JSON and not choices.json:
                 arguments.setdefault("max_bytes", _WHOLE)
+            if picking:
+                arguments.setdefault("limit", _TO_PICK_FROM)
             if not gc.isenabled():
                 gc.freeze()  # what is there now stays: no use in looking through it again
                 gc.enable()
