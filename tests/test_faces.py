@@ -210,16 +210,22 @@ def faces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faces]:
 
 
 @pytest.fixture
-def everywhere(faces: Faces, request: pytest.FixtureRequest) -> Callable[[Call], list[Said]]:
-    """Do a call through each face, on memories of its own, and return the answers made alike."""
-    domain = f"d{faces[0].store.counts().memories}"
-    names = [fill(face.store, domain) for face in faces]
+def everywhere(faces: Faces, tmp_path: Path) -> Iterator[Callable[[Call], list[Said]]]:
+    """Do a call through each face, on memories of its own, and return the answers made alike.
+
+    What works in a shell only gets stores of its own, or the server's would be left behind.
+    """
+    opened: list[Face] = []
 
     def do(call: Call) -> list[Said]:
+        chosen: tuple[Face, ...] = faces
+        if call.operation in SHELL_ONLY:
+            chosen = (Face(tmp_path), Shell(tmp_path))
+            opened.extend(chosen)
+        domain = f"d{chosen[0].store.counts().memories}"
+        names = [fill(face.store, domain) for face in chosen]
         answers = []
-        for face, known in zip(faces, names, strict=True):
-            if call.operation in SHELL_ONLY and face.name == "mcp":
-                continue
+        for face, known in zip(chosen, names, strict=True):
             if for_the_faces(call) and face.name == "library":
                 answers.append(Said(None, None))
                 continue
@@ -227,7 +233,9 @@ def everywhere(faces: Faces, request: pytest.FixtureRequest) -> Callable[[Call],
             answers.append(Said(face.alike(said.data, known), face.alike(said.error, known)))
         return answers
 
-    return do
+    yield do
+    for face in opened:
+        face.close()
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
