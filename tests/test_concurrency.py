@@ -118,6 +118,27 @@ def test_readers_and_writers_do_not_stop_each_other(start: Callable[..., Process
     check(db, [first, *acknowledged])
 
 
+def test_a_doctor_finds_nothing_wrong_while_others_write(
+    start: Callable[..., Process], db: str
+) -> None:
+    """A store is sound at every moment, also to a process that has searched it before."""
+    store = open_store(db)
+    first = operations.note(store, "the walrus was here first").uid
+    writers = [start(f"writer{number}", 2) for number in range(2)]
+    ready(*writers)
+    for worker in writers:
+        go(worker)
+    looked = 0
+    while any(worker.poll() is None for worker in writers):
+        operations.search(store, "walrus", limit=1)
+        health = operations.doctor(store, deep=looked % 3 == 0)
+        assert health.ok, health.findings
+        looked += 1
+    assert looked
+    store.close()
+    check(db, [first, *(uid for worker in writers for uid in said(worker))])
+
+
 def test_a_writer_waits_behind_a_lock_of_three_seconds(
     start: Callable[..., Process], db: str
 ) -> None:
