@@ -13,9 +13,9 @@ import apsw
 from memai.errors import Damaged, NotWritable
 from memai.records import Finding
 from memai.store import Progress, schema
+from memai.store.columns import COLUMNS, MEMORY, memory_of, row_of
 from memai.store.driver import value
 from memai.store.overview import CURRENT_SPACE, Overview
-from memai.store.rows import COLUMNS, MEMORY, memory_of, row_of
 from memai.store.sums import checksum, vector_checksum
 
 _BATCH = 1000

@@ -18,12 +18,10 @@ from memai.records import (
     Where,
 )
 from memai.store import SpaceChanged
-from memai.store.overview import CURRENT_SPACE
-from memai.store.rows import (
+from memai.store.columns import (
     COLUMNS,
     INSERT_EDIT,
     MEMORY,
-    Rows,
     condition,
     digest,
     edit_row,
@@ -32,6 +30,8 @@ from memai.store.rows import (
     relation_of,
     row_of,
 )
+from memai.store.overview import CURRENT_SPACE
+from memai.store.rows import Rows
 from memai.store.sums import checksum, vector_checksum
 from memai.when import to_micros
 

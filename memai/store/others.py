@@ -9,10 +9,10 @@ import apsw
 
 from memai.errors import Damaged, ForeignFile
 from memai.store import copies, filesystem, schema
+from memai.store.columns import MEMORY, memory_checksum, memory_of
 from memai.store.driver import connect, value
 from memai.store.migrating import run_steps, version_of
 from memai.store.recovering import Recovering
-from memai.store.rows import MEMORY, memory_checksum, memory_of
 
 _KEPT = (
     ("edits", "memory_id, version, at, agent, reason, before"),

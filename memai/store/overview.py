@@ -7,7 +7,8 @@ import apsw
 
 from memai.errors import Damaged
 from memai.records import Counts, DomainCount
-from memai.store.rows import Rows, instant
+from memai.store.columns import instant
+from memai.store.rows import Rows
 
 CURRENT_SPACE = "(SELECT value FROM meta WHERE name = 'space')"
 

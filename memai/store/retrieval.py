@@ -14,7 +14,7 @@ import apsw
 from memai import numeric, text
 from memai.queries import Clause, WordQuery
 from memai.records import Glance, Scored, Where
-from memai.store.rows import condition, instant
+from memai.store.columns import condition, instant
 from memai.store.spelling import Spelling, phrase
 
 # Weights of the columns words, tag_words, domain_words in BM25.

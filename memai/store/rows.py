@@ -5,8 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from memai import text
-from memai.errors import AmbiguousUid, Damaged, NoSuchMemory
+from memai.errors import AmbiguousUid, NoSuchMemory
 from memai.records import (
     Edit,
     Embedded,
@@ -18,28 +17,26 @@ from memai.records import (
     Where,
 )
 from memai.store import SpaceChanged
+from memai.store.columns import (
+    COLUMNS,
+    EDIT,
+    INSERT_EDIT,
+    MEMORY,
+    REPLACED,
+    condition,
+    digest,
+    domain_key,
+    edit_row,
+    fields,
+    instant,
+    memory_of,
+    relation_of,
+    row_of,
+)
 from memai.store.connection import Connection
 from memai.store.sums import checksum, vector_checksum
-from memai.vocabulary import NO_DOMAIN, SUPERSEDES
-from memai.when import from_micros, to_micros
+from memai.when import to_micros
 
-_SUPERSEDED = "EXISTS(SELECT 1 FROM links r WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
-MEMORY = (
-    "m.id, m.uid, m.type, m.domain, m.session, m.tags, m.status, m.confidence, m.content, m.agent,"
-    " m.source, m.key, m.origin_system, m.origin_key, m.created_at, m.updated_at, m.version,"
-    " m.extra, m.crc, (SELECT group_concat(s.uid) FROM links r JOIN memories s"
-    " ON s.id = r.from_id WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
-)
-COLUMNS = (
-    "uid type domain domain_key session tags tag_keys status confidence content content_sha256"
-    " agent source key origin_system origin_key created_at updated_at version extra crc words"
-    " tag_words domain_words"
-).split()
-INSERT_EDIT = (
-    "INSERT INTO edits(memory_id, version, at, agent, reason, before, crc)"
-    " VALUES(?, ?, ?, ?, ?, ?, ?)"
-)
-_SEPARATOR = "\x1f"
 _UID = re.compile("[0-9a-hjkmnp-tv-z]{4,10}")
 
 
@@ -113,8 +110,8 @@ class Rows(Connection):
         """Return a current memory of the same type, domain and content."""
         return self._memory(
             "m.content_sha256 = ? AND m.type = ? AND m.domain_key IS ? AND m.content = ?"
-            f" AND m.status = 'active' AND NOT {_SUPERSEDED}",
-            (digest(memory.content), memory.type, _key(memory.domain), memory.content),
+            f" AND m.status = 'active' AND NOT {REPLACED}",
+            (digest(memory.content), memory.type, domain_key(memory.domain), memory.content),
         )
 
     def buried(self, uid: str, origin: Origin | None = None) -> bool:
@@ -131,9 +128,9 @@ class Rows(Connection):
             " WHERE memory_id = (SELECT id FROM memories WHERE uid = ?) ORDER BY version, id",
             (uid,),
         )
-        with _EDIT:
+        with EDIT:
             return [
-                Edit(version, instant(at), agent, reason, _fields(json.loads(before)))
+                Edit(version, instant(at), agent, reason, fields(json.loads(before)))
                 for version, at, agent, reason, before in rows
             ]
 
@@ -298,177 +295,6 @@ class Rows(Connection):
             f"SELECT {MEMORY} FROM memories m WHERE {sql} ORDER BY m.id LIMIT 1", values
         )
         return memory_of(rows[0]) if rows else None
-
-
-def condition(where: Where) -> tuple[str, dict[str, Any]]:
-    """Return a filter as SQL over `memories m`, with its values."""
-    parts = ["1"]
-    values: dict[str, Any] = {}
-    if where.domain == NO_DOMAIN:
-        parts.append("m.domain_key IS NULL")
-    elif where.domain is not None:
-        # What is below a domain begins with it and a slash; '0' is the character after '/'.
-        parts.append(
-            "(m.domain_key = :domain OR (m.domain_key >= :domain || '/'"
-            " AND m.domain_key < :domain || '0'))"
-        )
-        values["domain"] = text.fold(where.domain)
-    for name in ("type", "session", "status"):
-        value = getattr(where, name)
-        if value is not None:
-            parts.append(f"m.{name} = :{name}")
-            values[name] = value
-    for number, tag in enumerate(where.tags):
-        parts.append(f"instr(m.tag_keys, :tag{number})")
-        values[f"tag{number}"] = _SEPARATOR + tag + _SEPARATOR
-    if where.since is not None:
-        parts.append("m.created_at >= :since")
-        values["since"] = to_micros(where.since)
-    if where.until is not None:
-        parts.append("m.created_at <= :until")
-        values["until"] = to_micros(where.until)
-    if where.current:
-        parts.append(f"m.status = 'active' AND NOT {_SUPERSEDED}")
-    return " AND ".join(parts), values
-
-
-def instant(micros: int) -> str:
-    """Return the time in a row as records hold it; raises Damaged."""
-    try:
-        return from_micros(micros)
-    except (ArithmeticError, TypeError, ValueError) as error:
-        raise Damaged(path="itself", reason="a time in it is none") from error
-
-
-class Legible:
-    """Says that the store is damaged where a row has values that none can have."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ArithmeticError | AttributeError | TypeError | ValueError):
-            raise Damaged(path="itself", reason=f"{self.what} cannot be read") from error
-
-
-_MEMORY = Legible("the row of a memory")
-_EDIT = Legible("an earlier version of a memory")
-
-
-def memory_of(row: Sequence[Any]) -> Memory:
-    """Return a row of the MEMORY columns as a record; raises Damaged."""
-    with _MEMORY:
-        if any(isinstance(value, bytes | int | float) for value in row[1:14]):
-            raise TypeError(row)
-        return _memory_of(row)
-
-
-def _memory_of(row: Sequence[Any]) -> Memory:
-    (_, uid, type, domain, session, tags, status, confidence, content) = row[:9]
-    (agent, source, key, system, origin_key, created, updated, version, extra) = row[9:18]
-    superseded = row[19]
-    return Memory(
-        uid=uid,
-        type=type,
-        domain=domain,
-        session=session,
-        tags=tuple(json.loads(tags)),
-        status=status,
-        confidence=confidence,
-        content=content,
-        agent=agent,
-        source=source,
-        key=key,
-        origin=Origin(system, origin_key) if system is not None else None,
-        created_at=instant(created),
-        updated_at=instant(updated),
-        version=version,
-        extra=json.loads(extra),
-        superseded_by=tuple(sorted(superseded.split(","))) if superseded else (),
-    )
-
-
-def relation_of(row: Sequence[Any]) -> Relation:
-    """Return a row of a relation as a record."""
-    from_uid, type, to_uid, note, agent, created, removed = row
-    gone = None if removed is None else instant(removed)
-    return Relation(from_uid, type, to_uid, note, agent, instant(created), gone)
-
-
-def memory_checksum(memory: Memory) -> int:
-    """Return the CRC-32 over every stored field of a memory."""
-    return checksum(
-        (
-            *memory[: Memory._fields.index("origin")],
-            *(memory.origin or (None, None)),
-            to_micros(memory.created_at),
-            to_micros(memory.updated_at),
-            memory.version,
-            _json(memory.extra),
-        )
-    )
-
-
-def digest(content: str) -> bytes:
-    """Return the SHA-256 of a text."""
-    from hashlib import sha256
-
-    return sha256(content.encode()).digest()
-
-
-def row_of(memory: Memory) -> tuple[Any, ...]:
-    """Return a memory as a row in the order of COLUMNS."""
-    return (
-        memory.uid,
-        memory.type,
-        memory.domain,
-        _key(memory.domain),
-        memory.session,
-        _json(list(memory.tags)),
-        _SEPARATOR + "".join(text.fold(tag) + _SEPARATOR for tag in memory.tags),
-        memory.status,
-        memory.confidence,
-        memory.content,
-        digest(memory.content),
-        memory.agent,
-        memory.source,
-        memory.key,
-        *(memory.origin or (None, None)),
-        to_micros(memory.created_at),
-        to_micros(memory.updated_at),
-        memory.version,
-        _json(memory.extra),
-        memory_checksum(memory),
-        text.index_words(memory.content),
-        text.index_words(" ".join(memory.tags)),
-        text.index_words(memory.domain or ""),
-    )
-
-
-def edit_row(id: int, edit: Edit) -> tuple[Any, ...]:
-    """Return an edit of the memory with this id as a row."""
-    values = (
-        id, edit.version, to_micros(edit.at), edit.agent, edit.reason, _json(edit.before)
-    )  # fmt: skip
-    return (*values, checksum(values))
-
-
-def _fields(before: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of an edit as a record holds them."""
-    if "tags" in before:
-        before["tags"] = tuple(before["tags"])
-    return before
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-
-
-def _key(domain: str | None) -> str | None:
-    return None if domain is None else text.fold(domain)
 
 
 def _marks(count: int) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from memai.records import Embedded, Memory, Passage, Space
+from memai.store.columns import MEMORY, memory_of
 from memai.store.overview import CURRENT_SPACE
-from memai.store.rows import MEMORY, Rows, memory_of
+from memai.store.rows import Rows
 
 _OF_SPACE = (
     "EXISTS(SELECT 1 FROM passages p JOIN vectors v ON v.passage_id = p.id"

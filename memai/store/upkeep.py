@@ -10,9 +10,9 @@ from memai.errors import Damaged
 from memai.records import Backup
 from memai.store import Progress, copies, schema
 from memai.store.checks import Checks
+from memai.store.columns import COLUMNS, MEMORY, memory_of, row_of
 from memai.store.erasing import Erasing
 from memai.store.overview import size
-from memai.store.rows import COLUMNS, MEMORY, memory_of, row_of
 
 _BATCH = 1000
 
