@@ -14,6 +14,7 @@ import pytest
 from calls import CALLS, Call, fill, for_the_faces, in_python
 
 from memai import records, signatures
+from memai.cli.output import AnswerLost
 from memai.errors import MemaiError
 from memai.operations import OPERATIONS
 from memai.store import Store
@@ -100,7 +101,7 @@ def envelopes() -> dict[str, Any]:
             "error": {
                 "type": "object",
                 "properties": {
-                    "code": {"enum": sorted({kind.code for kind in _errors(MemaiError)})},
+                    "code": {"enum": sorted({kind.code for kind in KINDS})},
                     "message": {"type": "string"},
                     "exit_code": {"type": "integer"},
                 },
@@ -116,6 +117,9 @@ def envelopes() -> dict[str, Any]:
 
 def _errors(kind: type[MemaiError]) -> list[type[MemaiError]]:
     return [kind, *(child for below in kind.__subclasses__() for child in _errors(below))]
+
+
+KINDS = {*_errors(MemaiError), AnswerLost}  # that one belongs to a face
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:

@@ -61,8 +61,6 @@ def _relation(relation: Relation) -> dict[str, Any]:
     """Return a relation as it stands in the line of the memory it goes from."""
     flat: dict[str, Any] = to_json(relation)
     del flat["from_uid"]
-    if relation.removed_at is None:
-        del flat["removed_at"]
     return flat
 
 
