@@ -46,6 +46,6 @@ def _say(message: str, code: str, exit_code: int, arguments: Sequence[str]) -> N
     """Write one line to standard error, if there is one."""
     if wants_json(arguments):
         fields: dict[str, Any] = {"code": code, "message": message, "exit_code": exit_code}
-        output.remark_line(output.as_json({"error": fields}))
+        output.remark_line(output.as_json({"error": fields}, shown=True))
     else:
         output.remark(message, "error")

@@ -56,16 +56,17 @@ def emit(answer: Any, choices: Choices, *, counted: bool = False) -> None:
 
     `counted` means that the caller said how many: that there are more is then no news.
     """
+    chosen, shown = form(choices), is_terminal(sys.stdout)
     if isinstance(answer, Iterator):  # an export: JSON Lines in every form
         for item in answer:
-            write(as_json(item) + "\n")
+            write(as_json(item, shown=shown) + "\n")
         return
-    chosen = form(choices)
     if chosen == "json":
-        write(as_json(records.to_json(answer), indent=is_terminal(sys.stdout)) + "\n")
+        write(as_json(records.to_json(answer), indent=shown, shown=shown) + "\n")
         return
     if chosen == "jsonl":
-        write("".join(as_json(records.to_json(item)) + "\n" for item in _items(answer)))
+        for item in _items(answer):
+            write(as_json(records.to_json(item), shown=shown) + "\n")
     elif chosen == "screen":
         from memai.cli import views
 
@@ -127,10 +128,10 @@ def is_terminal(stream: Any) -> bool:
         return False
 
 
-def as_json(value: Any, *, indent: bool = False) -> str:
-    """Return JSON on one line, or laid out for a terminal.
+def as_json(value: Any, *, indent: bool = False, shown: bool = False) -> str:
+    """Return JSON on one line, or indented; `shown` is for what goes to a terminal.
 
-    What a terminal would obey, what breaks lines and what the encoding of the stream lacks is
+    What breaks lines, what a terminal would obey and what the encoding of the stream lacks is
     written as an escape, which means the same in JSON.
     """
     import json
@@ -146,20 +147,20 @@ def as_json(value: Any, *, indent: bool = False) -> str:
     )
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
 
-    def shown(match: re.Match[str]) -> str:
+    def harmless(match: re.Match[str]) -> str:
         character = match[0]
-        if character > "\x9f" and character not in "\u2028\u2029":
-            try:
-                character.encode(encoding)
-            except UnicodeEncodeError:
-                pass
-            else:
-                if not indent or terminal.safe(character) == character:
-                    return character
-        return _escape(character)
+        try:
+            character.encode(encoding)
+        except UnicodeEncodeError:
+            return _escape(character)
+        kept = character > "\x9f" and character not in "\u2028\u2029"
+        kept = kept and not (shown and terminal.safe(character) != character)
+        return character if kept else _escape(character)
 
-    some = "[\x7f-\x9f\u2028\u2029\ud800-\udfff]"
-    return re.sub("[^\x00-\x7e]" if indent or encoding.lower() != "utf-8" else some, shown, encoded)
+    # Few characters are in question where the stream can write all of them.
+    few = not shown and encoding.lower() == "utf-8"
+    suspects = "[\x7f-\x9f\u2028\u2029\ud800-\udfff]" if few else "[^\x00-\x7e]"
+    return re.sub(suspects, harmless, encoded)
 
 
 def _escape(character: str) -> str:

@@ -102,6 +102,39 @@ def test_every_error_class_has_a_code_of_the_documented_ones():
     assert known - used == {0, 8, 130}
 
 
+def kinds(kind=errors.MemaiError):
+    """Return an error class and all that derive from it."""
+    return [kind, *(found for child in kind.__subclasses__() for found in kinds(child))]
+
+
+class Anything(dict):
+    """Values for every field of a message, some of them hostile."""
+
+    def __missing__(self, name):
+        return 7.0 if name == "seconds" else "\x1b[31m\n\u202e"
+
+
+@pytest.mark.parametrize("kind", [k for k in kinds() if k.__module__ == "memai.errors"])
+def test_every_error_ends_with_its_own_code(memai, monkeypatch, kind):
+    """Whatever an operation raises is told in one safe line, with the exit code of its class."""
+
+    def fail(*_arguments, **_named):
+        error = kind.__new__(kind)
+        message = " ".join((kind.__doc__ or "").split()).format_map(Anything())
+        Exception.__init__(error, message)
+        error.fields = {}
+        raise error
+
+    monkeypatch.setattr("memai.cli.output.emit", fail)
+    plain, as_json = memai("list"), memai("list", "--json")
+    assert plain.code == as_json.code == kind.exit_code
+    assert plain.out == as_json.out == ""
+    assert plain.err.count("\n") == as_json.err.count("\n") == 1
+    assert not set(plain.err + as_json.err) & set("\x1b\u202e")
+    error = json.loads(as_json.err)["error"]
+    assert (error["code"], error["exit_code"]) == (kind.code, kind.exit_code)
+
+
 def test_what_needs_a_person_exits_with_8_and_answers(memai, uid, home):
     """A finding that needs a person is exit code 8, with the findings on standard output."""
     connection = apsw.Connection(str(home / "memai" / "memai.db"))

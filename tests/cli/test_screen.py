@@ -143,7 +143,9 @@ def test_a_hit_shows_where_it_is_from_and_why(memai, march):
     )
 
 
-@pytest.mark.parametrize("command", ["list", "search", "show", "pulse", "relations", "domains"])
+@pytest.mark.parametrize(
+    "command", ["list", "search", "show", "pulse", "relations", "domains", "history", "export"]
+)
 def test_stored_text_is_never_obeyed_by_a_terminal(memai, terminal, command):
     """Every field of a memory is escaped in every view."""
     uid = memai(
@@ -152,8 +154,8 @@ def test_stored_text_is_never_obeyed_by_a_terminal(memai, terminal, command):
     other = memai("note", "seed " + PAINFUL.replace("end", "seed"), "-d", "x\u2067").out.strip()
     memai("link", uid, "re\u202elates", other, "--note", "n\u2066 \x1b[1m")
     memai("edit", uid, "--add-tag", "new\u2069", "--reason", "why \x1b[1m\u202e")
-    given = {"search": ["evil"], "show": [uid], "relations": [uid], "pulse": ["--limit", "5"]}
-    for options in ([], ["-v"], ["--json"]):
+    given = {"search": ["evil"], "show": [uid], "relations": [uid], "history": [uid]}
+    for options in ([], ["-v"], ["--json"], ["--jsonl"]):
         run = terminal(command, *given.get(command, []), *options, lines=200)
         assert run.code == 0
         bare = SGR.sub("", run.out)
