@@ -14,61 +14,16 @@ program is built, and not when a user meets it:
 import inspect
 import types
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
-from memai.vocabulary import Param
+from memai.shapes import Param, Parameter, Signature
 
-Kind = Literal["text", "integer", "number", "flag"]
-_KINDS: dict[type, Kind] = {str: "text", int: "integer", float: "number", bool: "flag"}
+if TYPE_CHECKING:
+    from memai.shapes import Kind
 
+__all__ = ["Parameter", "Signature", "read"]
 
-class Parameter(NamedTuple):
-    """One parameter as every face sees it.
-
-    `argument` is its name in Python, `name` its public name (no trailing underscore); `many` means
-    a list of values; `choices` is empty where any value goes.
-    """
-
-    argument: str
-    name: str
-    kind: Kind
-    many: bool
-    required: bool
-    default: Any
-    choices: tuple[str, ...]
-    param: Param
-
-    @property
-    def option(self) -> str:
-        """Its long option on the command line."""
-        return "--" + (self.param.option or self.name).replace("_", "-")
-
-    @property
-    def metavar(self) -> str:
-        """What stands for its value in a synopsis."""
-        if self.choices and not self.param.positional:
-            return "|".join(self.choices)
-        if self.kind in ("integer", "number"):
-            return "N"
-        singular = self.name[:-1] if self.many and self.name.endswith("s") else self.name
-        return (self.param.option or singular).replace("-", "_").upper()
-
-
-class Signature(NamedTuple):
-    """A docstring's summary and body, the parameters after the store, and what comes back."""
-
-    summary: str
-    body: str
-    parameters: tuple[Parameter, ...]
-    returns: Any
-
-    def positionals(self) -> list[Parameter]:
-        """Return the arguments of the command, in order."""
-        return [p for p in self.parameters if p.param.positional]
-
-    def options(self) -> list[Parameter]:
-        """Return what is given by name on the command line."""
-        return [p for p in self.parameters if not p.param.positional]
+_KINDS: "dict[type, Kind]" = {str: "text", int: "integer", float: "number", bool: "flag"}
 
 
 def read(function: Callable[..., Any]) -> Signature:

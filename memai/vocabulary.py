@@ -5,27 +5,9 @@ manual, completions) reads name, choices, bounds and help from there. The same w
 thing in every operation, so its help is neutral between writing it and filtering by it.
 """
 
-from typing import Annotated, Literal, NamedTuple, get_args
+from typing import Annotated, Literal, get_args
 
-
-class Param(NamedTuple):
-    """How a parameter appears in the faces.
-
-    `positional` puts it among the arguments of a command; `option` is its long option where that
-    differs from the parameter's name; `stdin` lets `-` and --file stand for the text; `completes`
-    names what completion offers; `commas` splits each value at commas; bounds are inclusive.
-    """
-
-    help: str
-    positional: bool = False
-    option: str | None = None
-    short: str | None = None
-    stdin: bool = False
-    completes: Literal["uid", "domain", "tag", "path"] | None = None
-    commas: bool = False
-    at_least: int | None = None
-    at_most: int | None = None
-
+from memai.shapes import Param as Param  # noqa: PLC0414 - it is one of the words
 
 MemoryType = Literal["note", "checkpoint", "anti_pattern", "reasoning", "handoff"]
 Status = Literal["active", "archived"]

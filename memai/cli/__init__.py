@@ -26,16 +26,29 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 def main(arguments: list[str]) -> int:
     """Run one command line; return its exit code, whatever happens."""
     try:
-        from memai.cli import leaving, output
+        from memai.cli import output
 
         output.prepare()
         try:
-            from memai.cli.program import call
-
-            code = call(arguments)
+            code = _call(arguments)
             output.flush()
         except BaseException as error:  # noqa: BLE001 - the one place where everything ends
+            from memai.cli import leaving
+
             return leaving.report(error, arguments)
     except KeyboardInterrupt:  # while modules were being read, or a second one while leaving
         return 130
     return code
+
+
+def _call(arguments: list[str]) -> int:
+    """Run a command line the quick way where it is plain, else with Click."""
+    if not os.environ.get("_MEMAI_COMPLETE"):
+        from memai.cli import quick
+
+        code = quick.call(arguments)
+        if code is not None:
+            return code
+    from memai.cli.program import call
+
+    return call(arguments)

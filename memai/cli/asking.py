@@ -5,11 +5,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memai.cli import output
-from memai.cli.parameters import Choices
+from memai.cli.choices import Choices
 from memai.errors import UsageError
 from memai.operations import Operation
 from memai.records import Changed
-from memai.signatures import Parameter, Signature
+from memai.shapes import Parameter, Signature
 
 if TYPE_CHECKING:
     from memai.cli.editor import Draft

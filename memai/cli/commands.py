@@ -33,7 +33,7 @@ class OperationCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> int:
         """Run the operation and print its answer; return the exit code."""
-        return running.perform(ctx, self.operation, self.signature)
+        return running.perform(ctx.obj, dict(ctx.params), self.operation, self.signature)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help of the operation."""

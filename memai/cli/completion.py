@@ -19,7 +19,7 @@ from click.shell_completion import (
 
 from memai import terminal
 from memai.cli import style
-from memai.cli.parameters import Choices
+from memai.cli.choices import Choices
 from memai.operations import operation
 from memai.records import Memory, Where
 from memai.settings import resolve

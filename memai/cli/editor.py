@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memai.errors import UsageError
 from memai.operations import Operation
-from memai.signatures import Signature
+from memai.shapes import Signature
 
 if TYPE_CHECKING:
     from memai.records import Memory

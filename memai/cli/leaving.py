@@ -5,8 +5,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import click
-
 from memai.cli import output
 from memai.errors import MemaiError
 
@@ -16,17 +14,22 @@ def report(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, BrokenPipeError):  # the reader has seen enough
         output.let_go()
         return 0
-    if isinstance(error, KeyboardInterrupt | EOFError | click.Abort):
+    if isinstance(error, KeyboardInterrupt | EOFError):
         _say("Interrupted.", "interrupted", 130, arguments)
         return 130
     if isinstance(error, MemaiError):
         _say(error.message, error.code, error.exit_code, arguments)
         return error.exit_code
-    if isinstance(error, click.UsageError):
-        from memai.cli import usage
+    if "click" in sys.modules:  # nothing of Click is raised before it is imported
+        import click
 
-        _say(usage.sentence(error), "usage", 2, arguments)
-        return 2
+        if isinstance(error, click.Abort):
+            return report(KeyboardInterrupt(), arguments)
+        if isinstance(error, click.UsageError):
+            from memai.cli import usage
+
+            _say(usage.sentence(error), "usage", 2, arguments)
+            return 2
     if os.environ.get("MEMAI_DEBUG") == "1":
         import traceback
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, TextIO
 
 from memai import records
-from memai.cli.parameters import Choices
+from memai.cli.choices import Choices
 from memai.errors import MemaiError
 
 Form = Literal["json", "jsonl", "quiet", "rows", "screen"]

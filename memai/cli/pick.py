@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from memai.cli import output
-from memai.cli.parameters import Choices
+from memai.cli.choices import Choices
 from memai.errors import UsageError
 from memai.vocabulary import NO_DOMAIN
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memai.cli import parameters
+from memai.cli.choices import Choices
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -22,7 +23,7 @@ def call(arguments: list[str]) -> int:
         return completion.answer(program, os.environ["_MEMAI_COMPLETE"])
     given = [decoded(argument) for argument in arguments]
     try:
-        with program.make_context("memai", given, obj=parameters.Choices()) as context:
+        with program.make_context("memai", given, obj=Choices()) as context:
             code = program.invoke(context)
     except click.exceptions.Exit as left:  # --help and --version have done their work
         code = left.exit_code

@@ -2,16 +2,14 @@
 
 import gc
 import os
-from typing import TYPE_CHECKING
-
-import click
+from typing import TYPE_CHECKING, Any
 
 from memai import place
-from memai.cli.parameters import Choices
+from memai.cli.choices import Choices
 from memai.operations import Operation
 from memai.records import Caller
 from memai.settings import Settings, resolve
-from memai.signatures import Signature
+from memai.shapes import Signature
 from memai.vocabulary import NO_DOMAIN
 
 if TYPE_CHECKING:
@@ -24,12 +22,15 @@ _WHOLE = 1 << 40
 _TO_PICK_FROM = 200  # memories, if the line does not say how many
 
 
-def perform(context: click.Context, operation: Operation, signature: Signature) -> int:
-    """Run an operation as the command line says; return the exit code."""
+def perform(
+    choices: Choices, given: dict[str, Any], operation: Operation, signature: Signature
+) -> int:
+    """Run an operation as the command line says; return the exit code.
+
+    `given` holds a value for each parameter, None where nothing was said.
+    """
     from memai.cli import asking, output
 
-    choices: Choices = context.obj
-    given = dict(context.params)
     picking = given.pop("pick_", False)
     store = opened(choices)
     try:

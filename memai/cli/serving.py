@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from memai.cli import kinds, parameters
+from memai.cli.choices import Choices
 from memai.settings import Settings, resolve
 from memai.signatures import Signature, read
 
@@ -128,7 +129,7 @@ def _set_up(**arguments: Any) -> int:
     from memai.mcp.setup import setup
     from memai.records import to_json
 
-    choices: parameters.Choices = click.get_current_context().obj
+    choices: Choices = click.get_current_context().obj
     given = {name: value for name, value in arguments.items() if value is not None}
     answer = setup(_settings(), **given)
     if output.form(choices) in ("json", "jsonl"):
@@ -148,7 +149,7 @@ def _set_up(**arguments: Any) -> int:
 
 def _settings() -> Settings:
     """Return the settings that the options and the environment name."""
-    choices: parameters.Choices = click.get_current_context().obj
+    choices: Choices = click.get_current_context().obj
     return resolve(choices.db, allow_network_fs=choices.allow_network_fs)
 
 

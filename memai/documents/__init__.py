@@ -1,8 +1,8 @@
-"""The documents of memai, made from the table of operations: man pages and completion files.
+"""What is made from the table of operations: man pages, completion files, signatures read ahead.
 
-`python -m memai.documents` writes them into the folders `man` and `completions` of the checkout,
-where they are committed; a test compares. They depend on nothing but the sources: no clock, no
-environment.
+`python -m memai.documents` writes them into the folders `man` and `completions` of the checkout
+and the module `memai.cli.known`, where they are committed; a test compares. They depend on nothing
+but the sources: no clock, no environment.
 """
 
 RELEASE = ("0.1.0", "2026-11-30")
@@ -11,12 +11,13 @@ RELEASE = ("0.1.0", "2026-11-30")
 
 def documents() -> dict[str, str]:
     """Return the text of every document by its path below the top of the checkout."""
+    from memai.documents import known
     from memai.documents.completions import completions
     from memai.documents.pages import pages
 
     made = {f"man/{page.path}": page.source(*RELEASE) for page in pages()}
     made |= {f"completions/{name}": text for name, text in completions().items()}
-    return made
+    return made | {known.PATH: known.known()}
 
 
 def write(folder: str) -> list[str]:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import click
 
+from memai.cli.choices import EVERYWHERE
 from memai.cli.commands import OperationCommand
-from memai.cli.parameters import EVERYWHERE
 from memai.cli.program import Program
 from memai.operations import Operation
 from memai.signatures import Parameter

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memai.cli import output, rows
-from memai.cli.parameters import Choices
+from memai.cli.choices import Choices
 from memai.records import Found, Listed
 
 
