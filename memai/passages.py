@@ -78,6 +78,7 @@ def outline(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int,
         heads.append((start, end, " ".join(line.splitlines()[0].split())[:80] if line else ""))
     return heads
 
+
 # -- snippets ---------------------------------------------------------------------------------
 
 _SENTENCE_START = r"(?:^|[.!?]\s+|[。\uff01\uff1f]\s*|\n\s*)(?=\S)"
