@@ -161,7 +161,7 @@ class Connection:
                 finally:
                     source.close()
                 version_of(memory, path)
-            other._file, other._pinned = memory, True  # noqa: SLF001
+            other._file, other._pinned = memory, True  # noqa: SLF001 - the same class
             yield other
         finally:
             memory.close(True)
@@ -237,6 +237,7 @@ class Connection:
         refuse_old_engine()
         connection = self._open(create=False)
         if connection is None:
+            filesystem.check(self.settings)
             filesystem.make(self.settings)
             connection = self._open(create=True)
         if connection is None:  # pragma: no cover - create=True always opens

@@ -21,7 +21,6 @@ from memai.errors import (
     NoSpace,
     NotWritable,
     StorageFault,
-    UsageError,
 )
 
 # For every connection. FULL: NORMAL lost acknowledged writes in 144 of 150 simulated power cuts,
@@ -119,13 +118,8 @@ def connect(
     """Open a file, which must exist, with every setting that each connection has.
 
     For reading only where it cannot be written, or if that is asked; `unchanging` promises that
-    nobody writes it meanwhile. Raises the driver's errors, UsageError for a path that is no text,
-    NotWritable.
+    nobody writes it meanwhile. Raises the driver's errors, NotWritable.
     """
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        raise UsageError(reason="The path of the store is not valid UTF-8.") from None
     place = os.path.realpath(path)
     if unchanging:
         connection = connect_unchanging(place)

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from memai.errors import NetworkFilesystem, NotWritable
+from memai.errors import NetworkFilesystem, NotWritable, UsageError
 from memai.settings import Settings
 
 # Filesystems whose shared memory does not reach other hosts, or whose locks are advice only.
@@ -69,7 +69,15 @@ def sync(path: str) -> None:
 
 
 def check(settings: Settings) -> None:
-    """Refuse a store on a network filesystem unless that was allowed; raises NetworkFilesystem."""
+    """Refuse a path that cannot be a store.
+
+    Raises UsageError for one that is no text, NotWritable for a folder, NetworkFilesystem unless
+    that was allowed.
+    """
+    try:
+        settings.path.encode()
+    except UnicodeEncodeError:
+        raise UsageError(reason="The path of the store is not valid UTF-8.") from None
     if os.path.isdir(settings.path):
         raise NotWritable(path=settings.path, reason="it is a folder; name a file")
     if settings.allow_network_fs:
