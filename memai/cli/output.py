@@ -256,12 +256,13 @@ def _list(answer: Any) -> tuple[Any, ...] | None:
 
 def _remarks(answer: Any, *, counted: bool) -> Iterator[str]:
     """Yield what a reader of rows or lines must know and does not see in them."""
-    if getattr(answer, "close", True) is False and answer.hits:
+    if isinstance(answer, records.Found) and answer.hits and not answer.close:
         yield "No close match: these are the nearest."
     elif _list(answer) == () or (isinstance(answer, records.Pulse) and not any(answer[1:5])):
         yield "Nothing was found."
-    following = getattr(answer, "next", None)
-    if following is not None and getattr(answer, "truncated", False):
-        yield f"Cut at --max-bytes; go on with --after {following}."
-    elif following is not None and not counted and not hasattr(answer, "close"):
-        yield f"There are more: go on with --after {following}, or say how many with -n."
+    if not isinstance(answer, records.Listed | records.Found) or answer.next is None:
+        return
+    if answer.truncated:
+        yield f"Cut at --max-bytes; go on with --after {answer.next}."
+    elif isinstance(answer, records.Listed) and not counted:
+        yield f"There are more: go on with --after {answer.next}, or say how many with -n."

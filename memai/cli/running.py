@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Their answers are cut to a number of bytes of JSON for the sake of agents. What a person or a
 # pipe reads is not that JSON, so without --json they are cut only when --max-bytes says so.
-_CUT_AS_JSON = frozenset(("list", "search", "recall"))
+_CUT_AS_JSON = frozenset(("list", "search", "recall", "duplicates"))
 _WHOLE = 1 << 40
 _TO_PICK_FROM = 200  # memories, if the line does not say how many
 
