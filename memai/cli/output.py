@@ -60,6 +60,8 @@ def emit(answer: Any, choices: Choices, *, counted: bool = False) -> None:
     if isinstance(answer, Iterator):  # an export: JSON Lines in every form
         for item in answer:
             write(as_json(item, shown=shown) + "\n")
+        for note in getattr(answer, "notes", ()):
+            remark(note)
         return
     if chosen == "json":
         write(as_json(records.to_json(answer), indent=shown, shown=shown) + "\n")

@@ -2,6 +2,7 @@
 
 import gc
 import os
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from memai import place
@@ -43,7 +44,8 @@ def perform(
             if not gc.isenabled():
                 gc.freeze()  # what is there now stays: no use in looking through it again
                 gc.enable()
-            answer = asked.nothing() or operation.function(store, **arguments)
+            with _watched(operation, store, choices):
+                answer = asked.nothing() or operation.function(store, **arguments)
         if picking:
             from memai.cli import pick
 
@@ -52,6 +54,17 @@ def perform(
         return 8 if getattr(answer, "needs_person", False) else 0
     finally:
         store.close()
+
+
+def _watched(
+    operation: Operation, store: "Store", choices: Choices
+) -> AbstractContextManager[None]:
+    """Show how far work has come that may take long."""
+    if operation.group != "look after":
+        return nullcontext()
+    from memai.cli import progress
+
+    return progress.watched(store, choices, operation.name)
 
 
 def opened(choices: Choices) -> "Store":

@@ -154,21 +154,33 @@ def _settings() -> Settings:
 
 
 def _show_help(words: tuple[str, ...]) -> int:
-    """Show the help of a command; with --json what is known of the operation."""
-    from memai.cli import manual, output, program, usage
+    """Show the help of a command, or a page that belongs to none."""
+    from memai.cli import manual, output
 
     context = click.get_current_context()
+    choices: parameters.Choices = context.obj
     if len(words) == 1 and words[0] in manual.TOPICS:
-        output.page(manual.page_about(words[0]), context.obj)
-        return 0
-    found: click.Command = program.Program()
-    shown = found.make_context("memai", [], obj=context.obj, resilient_parsing=True)
+        text = manual.page_about(words[0])
+    else:
+        text = manual.page_of(_found(words, context))
+    if output.form(choices) in ("json", "jsonl"):
+        output.write(output.as_json({"text": text}) + "\n")
+    else:
+        output.page(text, choices)
+    return 0
+
+
+def _found(words: tuple[str, ...], context: click.Context) -> click.Context:
+    """Return the context of the command with this name; raises UsageError where there is none."""
+    from memai.cli import program, usage
+
+    command: click.Command = program.Program()
+    shown = command.make_context("memai", [], obj=context.obj, resilient_parsing=True)
     for word in words:
-        inner = found.get_command(shown, word) if isinstance(found, click.Group) else None
+        inner = command.get_command(shown, word) if isinstance(command, click.Group) else None
         if inner is None:
-            names = found.list_commands(shown) if isinstance(found, click.Group) else []
+            names = command.list_commands(shown) if isinstance(command, click.Group) else []
             raise click.UsageError(usage.no_such_command(word, names, shown), context)
         shown = inner.make_context(inner.name, [], parent=shown, resilient_parsing=True)
-        found = inner
-    output.page(manual.page_of(shown), context.obj)
-    return 0
+        command = inner
+    return shown

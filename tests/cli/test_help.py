@@ -36,6 +36,7 @@ def test_each_command_explains_itself(memai, name):
     run = memai(*words, "-h")
     assert run.code == 0
     assert memai("help", *words).out == run.out
+    assert memai("help", *words, "--json").json == {"text": run.out}
     assert run.err == ""
     assert f"memai {name}" in run.out
     for part in ("Usage:", "Options of every command:", "Exit codes:", "Environment:"):
