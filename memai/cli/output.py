@@ -60,7 +60,7 @@ def emit(answer: Any, choices: Choices, *, counted: bool = False) -> None:
     if isinstance(answer, Iterator):  # an export: JSON Lines in every form
         for item in answer:
             write(as_json(item, shown=shown) + "\n")
-        for note in getattr(answer, "notes", ()):
+        for note in getattr(answer, "notes", ()) if chosen != "json" else ():
             remark(note)
         return
     if chosen == "json":

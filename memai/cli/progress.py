@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from memai.cli.parameters import Choices
+from memai.cli.choices import Choices
 
 if TYPE_CHECKING:
     from memai.store import Store
