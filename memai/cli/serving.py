@@ -158,7 +158,7 @@ def _show_help(words: tuple[str, ...]) -> int:
     from memai.cli import manual, output
 
     context = click.get_current_context()
-    choices: parameters.Choices = context.obj
+    choices: Choices = context.obj
     if len(words) == 1 and words[0] in manual.TOPICS:
         text = manual.page_about(words[0])
     else:
