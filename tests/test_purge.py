@@ -238,6 +238,13 @@ def test_backups_that_hold_it_are_named(store: Store, tmp_path: Path) -> None:
     answer = operations.purge(store, uid, confirm=f"DELETE {uid}")
     assert set(answer.backups) == {first, second, broken}
     assert "3 backups" in answer.notes[-1]
+    found = [f for f in operations.doctor(store).findings if f.code == "purged-in-backup"]
+    assert {f.level for f in found} == {"advice"}
+    assert len(found) == 2
+    assert {path for path in (first, second) if any(path in f.message for f in found)} == {
+        first,
+        second,
+    }
     later = operations.backup(store).path
     other = operations.list_memories(store).memories[0].uid
     assert later in operations.purge(store, other, confirm=f"DELETE {other}").backups

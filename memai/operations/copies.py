@@ -105,7 +105,7 @@ def holding(store: Store, uid: str) -> list[str]:
     found = []
     for path in _listed(store, None, unfinished=True):
         try:
-            held = store.holds(path, uid)
+            held = bool(store.holds(path, (uid,)))
         except MemaiError:
             held = True
         if held:

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from memai import credentials, embedding, when
 from memai.embedding import Embedder, NoModel
-from memai.errors import Damaged, ForeignFile
+from memai.errors import Damaged, ForeignFile, MemaiError
 from memai.operations import clients, copies, embedding_policy
 from memai.records import Backup, Embedded, Finding, Health, Memory, Where
 from memai.store import Store
@@ -188,7 +189,18 @@ def _same(kept: Embedded, made: Embedded) -> bool:
 
 
 def _backups(store: Store, known: list[Backup]) -> Iterable[Finding]:
-    """Look at the age of the last verified backup."""
+    """Look at the age of the last verified backup, and for what was purged since each."""
+    purged = [tombstone.uid for tombstone in store.tombstones()]
+    for copy in known:
+        with suppress(MemaiError):  # what cannot be read is told of by `memai backups`
+            held = len(store.holds(copy.path, purged)) if purged else 0
+            if held:
+                yield Finding(
+                    "advice",
+                    "purged-in-backup",
+                    f"{copy.path} still holds {held} memories that were purged since.",
+                    "Delete it when newer backups are enough",
+                )
     if not store.exists() or store.counts().memories == 0:
         return
     verified = [copy.created_at for copy in known if copy.state == "verified"]

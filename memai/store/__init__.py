@@ -290,8 +290,8 @@ class Store(Protocol):
     def inspect(self, path: str, *, deep: bool) -> Backup:
         """Return what is known of a copy; `deep` reads every byte of it again."""
 
-    def holds(self, path: str, uid: str) -> bool:
-        """Whether a copy holds the memory with this uid."""
+    def holds(self, path: str, uids: Sequence[str]) -> list[str]:
+        """Return those of the memories that a copy holds."""
 
     def recover(self, path: str, safety: str | None) -> Recovered:
         """Put a copy in the place of what the store holds, at once or not at all.

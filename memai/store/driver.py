@@ -85,6 +85,8 @@ class Translating:
             found = Damaged(path=self.path, reason=reason)
         elif isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
             found = NotWritable(path=self.path, reason=reason)
+        elif isinstance(error, apsw.SQLError) and "no such table" in str(error):
+            found = Damaged(path=self.path, reason=f"a table is gone: {reason}")
         elif isinstance(error, apsw.IOError):
             found = StorageFault(path=self.path, reason=reason)
         return found

@@ -6,8 +6,9 @@ SQLite's backup API puts it into the live file in one transaction. Killed at any
 is the old one or the new one, and processes that have it open go on working.
 """
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
 import apsw
@@ -23,7 +24,6 @@ from memai.store.driver import (
     connect_unchanging,
     rows,
     use_journal,
-    value,
 )
 from memai.store.migrating import run_steps, version_of
 from memai.store.upkeep import Upkeep
@@ -62,12 +62,17 @@ class Recovering(Upkeep):
                 return found
             return self._read_through(path, found)
 
-    def holds(self, path: str, uid: str) -> bool:
-        """Whether a backup holds the memory with this uid; raises what is wrong with the file."""
+    def holds(self, path: str, uids: Sequence[str]) -> list[str]:
+        """Return those of the memories that a backup holds; raises what is wrong with the file."""
         self._refuse_itself(path)
         with Translating(path, 0), closing(connect_unchanging(path)) as copy:
             version_of(copy, path)
-            return bool(value(copy, "SELECT 1 FROM memories WHERE uid = ?", (uid,)))
+            found = rows(
+                copy,
+                "SELECT uid FROM memories WHERE uid IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(uids)),),
+            )
+            return [row[0] for row in found]
 
     def recover(self, path: str, safety: str | None) -> Recovered:
         """Put a backup in the place of what the store holds; without `safety` only say what would.
