@@ -216,12 +216,12 @@ def build(teacher: Teacher, corpus: Corpus, plan: Plan) -> tuple[Floats, str]:
 
 def export(folder: Path, rows: Floats, tokenizer: str) -> None:
     """Write a model's files into a folder, all but nearest.bin, which is made from them."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     folder.mkdir(parents=True)
     embeddings, scales = quantise(rows)
     tensors: dict[str, NDArray[Any]] = {"embeddings": embeddings, "weights": scales}
-    save_file(tensors, folder / "model.safetensors")
+    (folder / "model.safetensors").write_bytes(save(tensors))
     (folder / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
     config = {
         "model_type": "model2vec",
