@@ -209,7 +209,7 @@ def for_the_faces(call: Call) -> bool:
 
 def fill(store: Store, domain: str) -> dict[str, str]:
     """Write what the calls are about; return what their placeholders stand for."""
-    long = "\n\n".join(f"# Part {n}\n" + f"Sentence {n} of it. " * 50 for n in range(4))
+    long = "\n\n".join(f"# Part {n}\n" + f"Sentence {n} of it. " * 16 for n in range(4))
     made = {
         "note": operations.note(
             store, "The walrus polishes its tusks.", domain=domain, tags=("x",)

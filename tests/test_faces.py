@@ -34,6 +34,7 @@ from memai.store import Store, open_store
 
 SIGNATURES = {op.name: read(op.function) for op in OPERATIONS}
 SHELL_ONLY = {op.name for op in OPERATIONS if op.shell_only}
+READS = {op.name for op in OPERATIONS if op.reads}
 # What differs from store to store and from moment to moment.
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z|\d{8}T\d{6}\.\d{6}Z")
 UID = re.compile(r"\b[0-9a-hjkmnp-tv-z]{10}\b")
@@ -65,6 +66,18 @@ class Face:
         }
         settings = resolve(None, self.environment)
         self.store: Store = open_store(settings=settings, caller=Caller("tester", "a sitting"))
+        self.filled = 0
+        self.unchanged: dict[str, str] = {}
+
+    def memories(self, call: Call) -> dict[str, str]:
+        """Return memories to do a call on: new ones if it changes them, else always the same."""
+        changes = call.error is None and call.operation not in READS
+        if changes:
+            self.filled += 1
+            return fill(self.store, f"d{self.filled}")
+        if not self.unchanged:
+            self.unchanged = fill(self.store, "unchanged")
+        return self.unchanged
 
     def call(self, call: Call, names: dict[str, str]) -> Said:
         """Do a call and return what came back."""
@@ -222,8 +235,7 @@ def everywhere(faces: Faces, tmp_path: Path) -> Iterator[Callable[[Call], list[S
         if call.operation in SHELL_ONLY:
             chosen = (Face(tmp_path), Shell(tmp_path))
             opened.extend(chosen)
-        domain = f"d{chosen[0].store.counts().memories}"
-        names = [fill(face.store, domain) for face in chosen]
+        names = [face.memories(call) for face in chosen]
         answers = []
         for face, known in zip(chosen, names, strict=True):
             if for_the_faces(call) and face.name == "library":
