@@ -11,9 +11,7 @@ import apsw
 
 from memai.errors import MemaiError
 from memai.store.driver import Patience, rows
-from memai.store.rows import Rows
-
-_PENDING = "erase_pending"
+from memai.store.rows import ERASE_PENDING, Rows
 
 # How long a purge waits for readers before it says that they keep the bytes.
 _SECONDS = 2.0
@@ -30,8 +28,8 @@ class Erasing(Rows):
         The remark that bytes are still to be erased is kept in the same transaction, so that being
         killed now does not leave them.
         """
-        super().remove(uid, at)
-        self.set_meta(_PENDING, f"{at} {os.urandom(4).hex()}")
+        self._remove(uid, at)
+        self.set_meta(ERASE_PENDING, f"{at} {os.urandom(4).hex()}")
 
     def erase_traces(self) -> bool:
         """Make removed bytes leave the disk; false while a reader still holds them."""
@@ -39,7 +37,7 @@ class Erasing(Rows):
 
     def erasing_since(self) -> str | None:
         """Return since when bytes of purged memories wait to leave the disk, None for none."""
-        pending = self.meta(_PENDING)
+        pending = self.meta(ERASE_PENDING)
         return None if pending is None else pending.partition(" ")[0]
 
     def close(self) -> None:
@@ -52,13 +50,13 @@ class Erasing(Rows):
     def _after_commit(self) -> None:
         """Finish what a purge had to leave; the commit stands whatever happens here."""
         with suppress(MemaiError, apsw.Error):
-            if not self._unfinished and self.meta(_PENDING) is not None:
+            if not self._unfinished and self.meta(ERASE_PENDING) is not None:
                 self._unfinished = True
                 self._erase(0)
 
     def _erase(self, seconds: float) -> bool:
         """Fold the log into the file and empty it, so that no old page stays in it."""
-        pending = self.meta(_PENDING)
+        pending = self.meta(ERASE_PENDING)
         if pending is None:
             self._unfinished = False
             return True
@@ -77,7 +75,7 @@ class Erasing(Rows):
         if busy:
             return False
         with self.writing():
-            if self.meta(_PENDING) == pending:  # and no other purge has begun meanwhile
-                self.set_meta(_PENDING, None)
+            if self.meta(ERASE_PENDING) == pending:  # and no other purge has begun meanwhile
+                self.set_meta(ERASE_PENDING, None)
         self._unfinished = False
         return True

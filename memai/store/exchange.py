@@ -30,15 +30,15 @@ from memai.store.columns import (
     relation_of,
     row_of,
 )
+from memai.store.erasing import Erasing
 from memai.store.overview import CURRENT_SPACE
-from memai.store.rows import Rows
 from memai.store.sums import checksum, vector_checksum
 from memai.when import to_micros
 
 _INSERT = f"INSERT INTO memories({', '.join(COLUMNS)}) VALUES({', '.join('?' * len(COLUMNS))})"
 
 
-class Exchange(Rows):
+class Exchange(Erasing):
     """Memories as they come from elsewhere and go there."""
 
     def export(self, where: Where) -> Iterator[tuple[Memory, list[Edit], list[Relation]]]:

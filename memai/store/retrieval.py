@@ -27,6 +27,7 @@ BEGINNING = 82
 class Retrieval(Spelling):
     """Candidates for search, each route on its own."""
 
+    _cosine_connection: apsw.Connection | None = None
     _cosine_loaded = False
 
     def by_words(
@@ -225,7 +226,7 @@ class Retrieval(Spelling):
     def _load_cosine(self) -> bool:
         """Load sqlite-vec's functions into the open connection; false where that cannot be."""
         connection = self.raw()
-        if getattr(self, "_cosine_connection", None) is connection:
+        if self._cosine_connection is connection:
             return self._cosine_loaded
         self._cosine_connection = connection
         self._cosine_loaded = False

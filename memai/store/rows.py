@@ -37,6 +37,9 @@ from memai.store.connection import Connection
 from memai.store.sums import checksum, vector_checksum
 from memai.when import to_micros
 
+ERASE_PENDING = "erase_pending"
+"""The remark that bytes of purged memories wait to leave the disk."""
+
 _UID = re.compile("[0-9a-hjkmnp-tv-z]{4,10}")
 
 
@@ -164,8 +167,8 @@ class Rows(Connection):
             self.run("DELETE FROM passages WHERE memory_id = ?", (id,))
             self._put_passages(id, embedded)
 
-    def remove(self, uid: str, at: str) -> None:
-        """Remove a memory with all that hangs on it, and leave a tombstone."""
+    def _remove(self, uid: str, at: str) -> None:
+        """Remove a memory with all that hangs on it, and leave a tombstone; see `erasing`."""
         memory = self.get(uid)
         self.run("DELETE FROM memories WHERE uid = ?", (uid,))
         origin = digest("\0".join(memory.origin)) if memory.origin else None
