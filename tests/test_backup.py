@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import stat
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -183,6 +185,27 @@ def test_a_remote_caller_names_no_paths(db: str) -> None:
         operations.backups(store, "/etc")
     assert [copy.path for copy in operations.backups(store).backups] == [done.path]
     store.close()
+
+
+def test_the_command_is_quiet_on_success_and_loud_on_failure(store: Store, db: str) -> None:
+    """As cron wants it: nothing printed and exit code 0, or the reason and another code."""
+
+    def memai(*words: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "memai", "--db", db, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    store.close()
+    done = memai("backup", "--keep", "2")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = memai("backup", "-q")
+    assert (done.returncode, os.path.exists(done.stdout.strip())) == (0, True)
+    assert json.loads(memai("backup", "--json").stdout)["memories"] == 2
+    done = memai("backup", "/dev/null/nowhere")
+    assert (done.returncode, done.stdout) == (9, "")
+    assert "/dev/null" in done.stderr
+    done = memai("backups", "--verify")
+    assert done.returncode == 0
+    assert done.stdout.count("verified") == 3
 
 
 # --- keeping ------------------------------------------------------------------------------------

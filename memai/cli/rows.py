@@ -185,7 +185,8 @@ _ROWS: dict[type, Callable[[Any, bool], Iterable[tuple[Any, ...]]]] = {
         *([("ok", "all-is-well", ", ".join(a.checked), "")] if a.ok else []),
         *((f.level, f.code, f.message, f.fix or "") for f in a.findings),
     ],
-    records.BackedUp: lambda a, _v: [(a.path, a.sha256, a.memories)],
+    # Nothing unless asked (-q, -v, --json): cron would send it by mail every night.
+    records.BackedUp: lambda a, v: [(a.path, a.sha256, a.memories)] if v else [],
     records.Backups: lambda a, _v: [
         (b.path, b.created_at, b.state, b.memories, b.bytes, b.sha256) for b in a.backups
     ],

@@ -198,7 +198,7 @@ def _backups(store: Store, known: list[Backup]) -> Iterable[Finding]:
                 yield Finding(
                     "advice",
                     "purged-in-backup",
-                    f"{copy.path} still holds {held} memories that were purged since.",
+                    f"{copy.path} still holds memories that were purged since: {held}.",
                     "Delete it when newer backups are enough",
                 )
     if not store.exists() or store.counts().memories == 0:
