@@ -20,7 +20,7 @@ ENVIRONMENT: tuple[tuple[str, str], ...] = (
     ("MEMAI_ALLOW_NETWORK_FS", "1 allows a store on a network filesystem, used by one host."),
     ("MEMAI_PAGER", "The pager, before PAGER."),
     ("MEMAI_DEBUG", "1 shows the traceback of an unexpected error."),
-    ("NO_COLOR", "Not empty: no colour. FORCE_COLOR: colour in pipes too."),
+    ("NO_COLOR", "Not empty: no colour. FORCE_COLOR: colour for people in pipes too."),
 )
 
 

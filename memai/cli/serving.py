@@ -46,6 +46,8 @@ def _serve_mcp() -> click.Command:
             click.Option(["--allow-purge"], is_flag=True, help="Let a client erase memories."),
             click.Option(
                 ["--http"],
+                is_flag=False,
+                flag_value="",
                 metavar="[HOST][:PORT]",
                 help="Serve any number of clients over HTTP there, instead of one here.",
             ),
