@@ -3,9 +3,13 @@
 The library face: `from memai import open_store, operations`.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from memai.lean import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from memai import operations
     from memai.store import open_store
 

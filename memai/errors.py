@@ -5,7 +5,12 @@ what a shell sees and `code` what a program reads. A message says what happened,
 and what can be done now; it never holds a secret or a traceback.
 """
 
-from typing import Any, ClassVar
+from __future__ import annotations
+
+from memai.lean import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
 
 
 class MemaiError(Exception):

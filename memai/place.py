@@ -5,10 +5,12 @@ the remotes play no part, so that changing one orphans nothing. `git config mema
 gives another. Nothing is executed: git's own files are read.
 """
 
+from __future__ import annotations
+
 import os
-from typing import NamedTuple
 
 from memai.errors import UsageError
+from memai.lean import NamedTuple
 
 FILE = ".memai"
 _LARGEST = 4096  # bytes of a .memai file that is read; it holds one line

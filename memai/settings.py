@@ -1,10 +1,14 @@
 """Where the store is, which domain is at hand and who writes: one resolver for every face."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
-from typing import NamedTuple
 
 from memai.errors import UsageError
+from memai.lean import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 STORE_NAME = "memai.db"
 

@@ -6,6 +6,7 @@ is a change of that promise. `pytest tests/test_envelopes.py --update` writes it
 
 import json
 import types
+import typing
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -17,9 +18,12 @@ from memai import records, signatures
 from memai.cli.output import AnswerLost
 from memai.errors import MemaiError
 from memai.operations import OPERATIONS
+from memai.records import core, reading, upkeep, writing
 from memai.store import Store
 
 GOLDEN = Path(__file__).parent / "golden" / "envelopes.json"
+# What the annotations of records may name; they are only read here and by type checkers.
+RECORDS = vars(typing) | vars(core) | vars(reading) | vars(upkeep) | vars(writing)
 NAMES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -50,7 +54,7 @@ def schema(annotation: Any, defined: dict[str, Any]) -> dict[str, Any]:
     name = annotation.__name__
     if name not in defined:
         defined[name] = {}  # a record may hold itself
-        hints = get_type_hints(annotation)
+        hints = get_type_hints(annotation, localns=RECORDS)
         defined[name] = {
             "type": "object",
             "properties": {field: schema(hints[field], defined) for field in annotation._fields},

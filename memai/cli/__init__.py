@@ -5,10 +5,16 @@ where a command line enters and leaves; the rest is imported when it is needed, 
 pays for itself alone.
 """
 
+from __future__ import annotations
+
 import gc
 import os
 import sys
-from typing import NoReturn
+
+from memai.lean import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:

@@ -1,7 +1,12 @@
 """Records that every room knows: memories and what is kept with them."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from memai.lean import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 class Caller(NamedTuple):

@@ -1,8 +1,13 @@
 """What the operations that read and search answer."""
 
-from typing import Literal, NamedTuple
+from __future__ import annotations
 
-from memai.records.core import Edit, Memory
+from memai.lean import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from memai.records.core import Edit, Memory
 
 
 class Linked(NamedTuple):

@@ -1,8 +1,13 @@
 """What the operations that look after the store answer, and what moves memories about."""
 
-from typing import Literal, NamedTuple
+from __future__ import annotations
 
-from memai.records.core import Space
+from memai.lean import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from memai.records.core import Space
 
 
 class Finding(NamedTuple):

@@ -1,8 +1,13 @@
 """What the operations that write and curate answer."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from memai.records.core import Memory, Relation
+from memai.lean import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from memai.records.core import Memory, Relation
 
 
 class Written(NamedTuple):
