@@ -26,6 +26,7 @@ from memai.errors import (
 )
 from memai.records import Caller
 from memai.store import Store, schema
+from memai.store.whole import WholeStore
 
 
 @pytest.fixture
@@ -125,7 +126,7 @@ def test_a_failed_backup_leaves_nothing(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither a file with the name of a backup nor a part of one."""
-    monkeypatch.setattr(type(store), "check", lambda *_, **__: [_damage()])
+    monkeypatch.setattr(WholeStore, "check", lambda *_, **__: [_damage()])
     with pytest.raises(Damaged):
         operations.backup(store, str(tmp_path / "folder"))
     assert list((tmp_path / "folder").iterdir()) == []
@@ -220,11 +221,12 @@ def test_only_the_newest_are_kept(store: Store, home: Path) -> None:
 
 
 def test_days_and_weeks_are_kept(store: Store, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two backups a day for forty days: the last of 3 days and of 4 weeks, and the 2 newest."""
-    day = 86_400_000_000
+    """The last of 3 days and of 4 weeks, and the 2 newest; several days had two."""
+    half = 43_200_000_000
     start = when.to_micros("2026-03-02T06:00:00.000000Z")  # a Monday
-    for number in range(80):
-        monkeypatch.setattr(when, "clock", lambda at=start + number * day // 2: at)
+    days = (0, 10, 13, 18, 20, 25, 27, 34, 36, 37, 38, 39)
+    for number in sorted(2 * day + later for day in days for later in (0, 1)):
+        monkeypatch.setattr(when, "clock", lambda at=start + number * half: at)
         operations.backup(store, keep=2, keep_daily=3, keep_weekly=4)
     left = sorted(path.name[6:17] for path in (home / "memai" / "backups").glob("*.db"))
     # The fortieth day is Friday, 10 April.
@@ -254,7 +256,7 @@ def test_only_backups_of_this_store_are_removed(store: Store, home: Path, tmp_pa
 def test_a_failed_backup_removes_none(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old ones go only after the new one was verified."""
     first = operations.backup(store, keep=1).path
-    monkeypatch.setattr(type(store), "check", lambda *_, **__: [_damage()])
+    monkeypatch.setattr(WholeStore, "check", lambda *_, **__: [_damage()])
     with pytest.raises(Damaged):
         operations.backup(store, keep=1)
     assert os.path.exists(first)

@@ -214,7 +214,7 @@ def test_a_purge_killed_before_it_erased_is_finished(
         raise SystemExit
 
     with monkeypatch.context() as meanwhile, pytest.raises(SystemExit):
-        meanwhile.setattr(type(store), "_erase", killed)
+        meanwhile.setattr(erasing.Erasing, "_erase", killed)
         operations.purge(store, uid, confirm=f"DELETE {uid}")
     other = opened(db)
     with pytest.raises(NoSuchMemory):
