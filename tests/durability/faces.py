@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 COMMAND = [sys.executable, "-m", "memai", "--db"]
@@ -97,6 +98,31 @@ class Client:
     def purge(self, _: Any, uid: str, *, confirm: str) -> None:
         """Erase a memory."""
         self._call("purge", uid=uid, confirm=confirm)
+
+    def all_at_once(self, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+        """Send calls without waiting for answers; return the answers, in any order."""
+        wanted = set()
+        for tool, arguments in calls:
+            self._last += 1
+            wanted.add(self._last)
+            params = {"name": tool, "arguments": arguments}
+            self._say({"id": self._last, "method": "tools/call", "params": params})
+        answers = []
+        assert self._server.stdout is not None
+        while wanted:
+            answer = json.loads(self._server.stdout.readline())
+            if answer.get("id") in wanted:
+                wanted.remove(answer["id"])
+                answers.append(answer["result"])
+        return answers
+
+    def close(self) -> None:
+        """End the server as a client does."""
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        self._server.stdin.close()
+        self._server.wait()
+        self._server.stdout.close()
 
     def _call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         answer = self._ask("tools/call", name=tool, arguments=arguments)
