@@ -8,8 +8,8 @@ is the old one or the new one, and processes that have it open go on working.
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 import apsw
 
@@ -24,6 +24,7 @@ from memai.store.driver import (
     connect_unchanging,
     rows,
     use_journal,
+    value,
 )
 from memai.store.migrating import run_steps, version_of
 from memai.store.upkeep import Upkeep
@@ -82,10 +83,14 @@ class Recovering(Upkeep):
         with self._prepared(path) as (prepared, told):
             if safety is None:
                 return told
-            kept = self._keep(safety) if os.path.exists(self.path) else None
-            self.close()
-            with self._translated:
-                self._take_over(prepared)
+            kept = None
+            with self._others_waiting() as let_go:
+                # Writers wait, so that what they acknowledge is in one of the two.
+                if os.path.exists(self.path):
+                    kept = self._keep(safety)
+                self.close()
+                with self._translated:
+                    self._take_over(prepared, let_go)
             worst = [f for f in self.check(deep=False) if f.level == "damage"]
             if worst:
                 raise Damaged(path=self.path, reason=worst[0].message)
@@ -210,6 +215,19 @@ class Recovering(Upkeep):
                 copies.write_bytes(os.path.realpath(self.path), safety)
             return safety
 
+    @contextmanager
+    def _others_waiting(self) -> Iterator[Callable[[], None]]:
+        """Hold the write lock through another connection, if the store can still be locked.
+
+        Yields what gives it free.
+        """
+        with ExitStack() as opened, ExitStack() as lock:
+            with suppress(MemaiError, apsw.Error):
+                other = opened.enter_context(self.beside(self.path))
+                if other.exists():
+                    lock.enter_context(other.rehearsing())
+            yield lock.close
+
     def _is_database(self) -> bool:
         """Whether SQLite can read the file at all."""
         try:
@@ -220,8 +238,11 @@ class Recovering(Upkeep):
             return False
         return True
 
-    def _take_over(self, prepared: str) -> None:
-        """Put the prepared file into the live one, in one transaction."""
+    def _take_over(self, prepared: str, let_go: Callable[[], None]) -> None:
+        """Put the prepared file into the live one, in one transaction.
+
+        `let_go` is called at the last moment before it, and gives the write lock free.
+        """
         filesystem.make(self.settings)
         place = os.path.realpath(self.path)
         # Not with all the settings of other connections: they need a schema that can be read.
@@ -230,9 +251,12 @@ class Recovering(Upkeep):
             live.set_busy_handler(Patience(self.settings.busy_seconds))
             try:
                 mode = "delete" if filesystem.is_network(place) else "wal"
-                use_journal(live, mode, self.settings.busy_seconds)
+                if value(live, "PRAGMA journal_mode") != mode:
+                    let_go()
+                    use_journal(live, mode, self.settings.busy_seconds)
                 live.execute(PRAGMAS).fetchall()
             except (apsw.CorruptError, apsw.NotADBError):
+                let_go()
                 live.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 1)
                 live.execute("VACUUM")
                 live.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 0)
@@ -241,6 +265,7 @@ class Recovering(Upkeep):
                 live.backup("main", source, "main") as backup,
             ):
                 patience, tries = Patience(self.settings.busy_seconds), 0
+                let_go()
                 while not backup.done:
                     try:
                         backup.step(-1)

@@ -106,3 +106,29 @@ def test_a_plain_copy_of_the_file_is_no_backup(tmp_path: Path, writers: list[Pro
     except Exception:  # noqa: BLE001 - it cannot even be opened
         held = set()
     assert known - held
+
+
+def test_what_is_acknowledged_during_a_recovery_is_in_one_of_the_two(
+    tmp_path: Path, writers: list[Process]
+) -> None:
+    """In the store as it was, which is kept, or in the store as it is then."""
+    db = str(tmp_path / "memories.db")
+    store = opened(db)
+    backup = operations.backup(store, str(tmp_path / "the-backup.db")).path
+    time.sleep(0.3)
+    done = operations.recover(store, backup)
+    time.sleep(0.3)
+    said: set[str] = set()
+    for writer in writers:
+        writer.kill()
+        out, errors = writer.communicate()
+        assert errors == ""
+        said |= {line for line in out.splitlines() if len(line) == 10}
+    assert done.safety is not None
+    before = opened(done.safety)
+    kept = {m.uid for one in (store, before) for m in one.page(EVERYTHING, 100_000)}
+    assert len(said) > 10
+    # Between the two a writer has a moment of less than a millisecond.
+    assert len(said - kept) <= 4
+    before.close()
+    store.close()
