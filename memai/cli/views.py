@@ -65,8 +65,8 @@ def _text(item: Any, text: str, room: int, screen: Screen) -> list[Cell]:
     remarks = _standing(item)
     if screen.width < _ROOMY:
         remarks = [said for said in remarks if said[0] != "confirmed"]
-    said = " ".join(f"[{remark}]" for remark, _ in remarks)
-    left = room - (width(said) + 1 if said else 0)
+    said = cut(" ".join(f"[{remark}]" for remark, _ in remarks), room)
+    left = room - (width(said) + len(GAP) if said else 0)
     first = cut(line(text), left)
     hidden = any(colour == style.DIM for _, colour in remarks)
     cells = [Cell(first, style.DIM if hidden else "")]

@@ -88,7 +88,12 @@ def test_no_line_of_a_list_is_wider_than_the_screen(found, width, colour):
     kinds = ("note", "checkpoint", "anti_pattern", "reasoning", "handoff")
     memories = [
         memory(
-            content=content, domain=domain or None, type=kinds[kind], tags=(content[:30] or "x",)
+            content=content,
+            domain=domain or None,
+            type=kinds[kind],
+            tags=(content[:30] or "x",),
+            status="archived" if len(domain) % 2 else "active",
+            confidence="contradicted" if len(content) % 2 else "unverified",
         )
         for content, domain, kind in found
     ]
