@@ -2,10 +2,10 @@ _memai_completion() {
     local IFS=$'\n'
     local response
 
-    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD _MEMAI_COMPLETE=bash_complete $1)
+    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD COMP_TYPE="$COMP_TYPE" COLUMNS="$COLUMNS" _MEMAI_COMPLETE=bash_complete $1)
 
     for completion in $response; do
-        IFS=',' read type value <<< "$completion"
+        IFS=',' read -r type value <<< "$completion"
 
         if [[ $type == 'dir' ]]; then
             COMPREPLY=()
@@ -14,7 +14,7 @@ _memai_completion() {
             COMPREPLY=()
             compopt -o default
         elif [[ $type == 'plain' ]]; then
-            COMPREPLY+=($value)
+            COMPREPLY+=("$value")
         fi
     done
 

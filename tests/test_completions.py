@@ -169,9 +169,13 @@ def test_the_files_are_right_in_their_language(shell, name):
 
 
 def test_bash_completes(bash, memories):
-    """Bash offers commands, uids, domains, types and options."""
-    assert re.search(r"search +serve-mcp", bash.offered("memai se"))
-    assert set(memories) <= set(re.findall(UIDS, bash.offered("memai show ")))
+    """Bash offers commands with summaries, uids with first words, domains, types, options."""
+    offered = bash.offered("memai se")
+    assert re.search(r"search +\(Find memories", offered)
+    assert re.search(r"serve-mcp +\(Serve", offered)
+    offered = bash.offered("memai show ")
+    assert set(memories) <= set(re.findall(UIDS, offered))
+    assert re.search(rf"{memories[0]} +\(Staging resets nightly: at two, every day\)", offered)
     offered = bash.offered("memai list --domain ")
     assert {"shop", "billing"} <= set(offered.split())
     assert "'shop/PROJ 7'" in offered

@@ -4,6 +4,7 @@ A completion says nothing but completions: on a locked, missing or damaged store
 waits for no lock and makes no file.
 """
 
+import os
 import re
 import shlex
 from collections import Counter
@@ -30,6 +31,7 @@ MOST = 50  # more than a screen of candidates helps nobody
 _DEPTH = 1000  # so many of the newest memories are looked through
 _WORDS = 60  # columns of the first words beside a uid
 _PLAIN = re.compile(r"[\w@%+=:,./-]+")  # stored text that a shell takes as it stands
+_LISTING = (str(ord("?")), str(ord("!")))  # COMP_TYPE of bash where it inserts none of several
 
 
 def answer(program: click.Command, instruction: str) -> int:
@@ -43,6 +45,21 @@ def answer(program: click.Command, instruction: str) -> int:
 
 class _Bash(BashComplete):
     """Bash inserts what it is given as it stands: what it would run or split is quoted."""
+
+    def complete(self) -> str:
+        """Write all candidates; where bash only lists them, each with its first words."""
+        items = self.get_completions(*self.get_completion_args())
+        if len(items) < 2 or os.environ.get("COMP_TYPE") not in _LISTING:
+            return "\n".join(self.format_completion(item) for item in items)
+        lines = [self.format_completion(item) for item in items]
+        room = max(terminal.width(line) for line in lines)
+        columns = len("plain,") + int(os.environ.get("COLUMNS") or 80) - 1
+        return "\n".join(
+            terminal.cut(f"{line}{' ' * (room - terminal.width(line))}  ({item.help})", columns)
+            if item.help and item.type == "plain"
+            else line
+            for line, item in zip(lines, items, strict=True)
+        )
 
     def format_completion(self, item: CompletionItem[str]) -> str:
         """Write one candidate."""

@@ -22,7 +22,15 @@ def completions() -> dict[str, str]:
 
 
 def _corrected(source: str) -> str:
-    """Return what Click writes without two of its faults."""
+    """Return what Click writes without its faults."""
+    # In bash, candidates were expanded as patterns of file names, and had no descriptions because
+    # nobody knew whether it was about to list them.
+    source = source.replace("COMPREPLY+=($value)", 'COMPREPLY+=("$value")')
+    source = source.replace("read type value", "read -r type value")
+    source = source.replace(
+        "COMP_CWORD=$COMP_CWORD _MEMAI",
+        'COMP_CWORD=$COMP_CWORD COMP_TYPE="$COMP_TYPE" COLUMNS="$COLUMNS" _MEMAI',
+    )
     # In fish, what follows a comma in a value or its description was dropped.
     source = source.replace('string split ","', 'string split --max 1 ","')
     # In zsh, a file found on fpath is read for the first Tab only; for the second one it is a
