@@ -162,6 +162,14 @@ class StorageFault(MemaiError):
     code = "storage-fault"
 
 
+class NotErased(MemaiError):
+    """{uid} was removed, but its bytes are still on disk ({reason}). They leave it with the next
+    write or 'memai doctor' after that is mended."""
+
+    exit_code = 9
+    code = "not-erased"
+
+
 EXIT_CODES: tuple[tuple[int, str], ...] = (
     (0, "Done, also when nothing matched."),
     (1, "Unexpected error."),

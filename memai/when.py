@@ -33,6 +33,7 @@ _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 
 _MINUTE = 60 * 1_000_000
 _HOUR = 60 * _MINUTE
+_LAST = 253_402_300_800_000_000 - 1  # 9999-12-31T23:59:59.999999Z
 # Exact lengths of time in microseconds, and calendar units as (months, days).
 _EXACT = dict.fromkeys(("m", "min", "minute"), _MINUTE) | dict.fromkeys(("h", "hour"), _HOUR)
 _CALENDAR = (
@@ -52,6 +53,16 @@ def now() -> str:
     """Read the clock, in the stored form."""
     seconds, micros = divmod(clock(), 1_000_000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{micros:06}Z"
+
+
+def after(iso: str) -> str:
+    """Read the clock, in the stored form; where it is not past `iso`, the next moment after that.
+
+    What follows something is later than that also where a clock was set back. There is no moment
+    after the last of the year 9999.
+    """
+    read = now()
+    return read if read > iso else from_micros(min(to_micros(iso) + 1, _LAST))
 
 
 def to_micros(iso: str) -> int:

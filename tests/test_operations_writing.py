@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from support import HashedWords, embedded, memory
 
-from memai import embedding, operations
+from memai import embedding, operations, when
 from memai.embedding import NoModel
 from memai.errors import (
     AmbiguousUid,
@@ -18,7 +18,8 @@ from memai.errors import (
     UsageError,
     VersionConflict,
 )
-from memai.records import Linked, Memory, Where, Written
+from memai.operations import merging
+from memai.records import Connected, Linked, Memory, Where, Written
 from memai.store import Store
 
 Opener = Callable[..., Store]
@@ -430,6 +431,33 @@ def test_a_relation_that_is_not_there_cannot_be_taken_away(store: Store) -> None
     unchanged(store, lambda: operations.unlink(store, other, "blocks", one), NoSuchRelation)
     assert operations.unlink(store, one, "blocks", other).relation.from_uid == one
     assert operations.relations(store, one).relations == ()
+
+
+def test_relations_keep_their_order_when_the_clock_is_set_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is done to a relation is never older than what was done to it before."""
+    one, other = (operations.note(store, text).uid for text in ("one", "another"))
+    made = operations.link(store, one, "blocks", other).relation
+    earlier = when.to_micros(made.created_at) - 3_600_000_000
+    monkeypatch.setattr(when, "clock", lambda: earlier)
+    gone = operations.unlink(store, one, "blocks", other).relation
+    assert merging.newest(made, gone) == gone
+    again = operations.link(store, one, "blocks", other).relation
+    assert merging.newest(gone, again) == again
+    assert operations.link(store, one, "blocks", other) == Connected(
+        again, False, (f"{one} blocks {other} was already so.",)
+    )
+
+
+def test_a_memory_of_the_last_moment_can_be_edited(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the last time that has a stored form there is none, and nothing fails for it."""
+    with monkeypatch.context() as at_the_end:
+        at_the_end.setattr(when, "clock", lambda: when.to_micros("9999-12-31T23:59:59.999999Z"))
+        uid = operations.note(store, "the last").uid
+    assert operations.edit(store, uid, "after the last").memory.version == 2
 
 
 @pytest.mark.parametrize("relation", ["", " ", "two\nlines", "x" * 201])

@@ -11,7 +11,15 @@ from durability.workload import EVERYTHING, opened, use_small_models
 from support import CHECKOUT
 
 from memai import operations
-from memai.errors import ConfirmationNeeded, NoSuchMemory
+from memai.errors import (
+    Busy,
+    ConfirmationNeeded,
+    MemaiError,
+    NoSpace,
+    NoSuchMemory,
+    NotErased,
+    StorageFault,
+)
 from memai.queries import word_query
 from memai.records import Relation
 from memai.store import Store, erasing
@@ -224,6 +232,44 @@ def test_a_purge_killed_before_it_erased_is_finished(
     other.close()
     store.close()
     assert left(db, vectors) == []
+
+
+@pytest.mark.parametrize("fault", [NoSpace(path="the store"), StorageFault(path="x", reason="y")])
+def test_a_disk_that_keeps_the_bytes_is_said(
+    store: Store, db: str, monkeypatch: pytest.MonkeyPatch, fault: MemaiError
+) -> None:
+    """A purge that could not fold the log in never says that it changed nothing."""
+    uid, vectors = remembered(store)
+
+    def full(*_: object) -> bool:
+        raise fault
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(erasing.Erasing, "_erase", full)
+        with pytest.raises(NotErased, match=f"{uid} was removed") as refused:
+            operations.purge(store, uid, confirm=f"DELETE {uid}")
+        assert refused.value.exit_code == 9
+        if isinstance(fault, NoSpace):
+            assert "purge-pending" in {f.code for f in operations.doctor(store).findings}
+    with pytest.raises(NoSuchMemory):
+        operations.show(store, uid)
+    operations.note(store, "written when there is space again")
+    store.close()
+    assert left(db, vectors) == []
+
+
+def test_a_lock_after_the_removal_is_no_error(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a purge whose bytes leave later."""
+    uid, _ = remembered(store)
+
+    def busy(*_: object) -> bool:
+        raise Busy(seconds=30)
+
+    monkeypatch.setattr(erasing.Erasing, "_erase", busy)
+    answer = operations.purge(store, uid, confirm=f"DELETE {uid}")
+    assert (answer.removed, answer.erased) == (True, False)
 
 
 def test_backups_that_hold_it_are_named(store: Store, tmp_path: Path) -> None:

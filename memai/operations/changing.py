@@ -108,8 +108,8 @@ def put(
     store: Store, before: Memory, after: Memory, reason: str | None, embedded: Embedded | None
 ) -> Memory:
     """Write one changed memory inside the caller's transaction, with what it was before."""
-    # Strictly after the state it ends, also where a clock was set back: merging goes by time.
-    now = max(when.now(), when.from_micros(when.to_micros(before.updated_at) + 1))
+    # Strictly after the state it ends: merging goes by time.
+    now = when.after(before.updated_at)
     after = after._replace(version=before.version + 1, updated_at=now)
     was = {
         field: getattr(before, field)

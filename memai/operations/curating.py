@@ -4,7 +4,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from memai import when
-from memai.errors import ConfirmationNeeded, NoSuchRelation, UsageError
+from memai.errors import (
+    ConfirmationNeeded,
+    NoSpace,
+    NoSuchRelation,
+    NotErased,
+    StorageFault,
+    UsageError,
+)
 from memai.operations import checking
 from memai.operations.changing import DRY, change, merge_tags, writing
 from memai.operations.copies import holding
@@ -245,7 +252,10 @@ def purge(
     pages = store.pages_of(whole)
     with store.writing():
         store.remove(store.resolve(uid), when.now())
-    erased = store.erase_traces()
+    try:
+        erased = store.erase_traces()
+    except (NoSpace, StorageFault) as error:
+        raise NotErased(uid=whole, reason=error.code.replace("-", " ")) from error
     remark = (
         "Another process is still reading: the bytes leave the disk when it ends and the next "
         "write or 'memai doctor' has run."
@@ -279,12 +289,15 @@ def _relate(
             reason=f"{to_uid} already supersedes {from_uid}: a circle would hide both. "
             "Take one relation away with 'memai unlink'."
         )
-    made = Relation(from_uid, kind, to_uid, note, store.caller.agent, when.now())
-    created = store.relate(made)
-    if created:
-        return made, True, []
-    known = next(r for r in store.relations(from_uid) if (r.from_uid, r.type, r.to_uid) == made[:3])
-    return known, False, [f"{from_uid} {kind} {to_uid} was already so."]
+    edge = from_uid, kind, to_uid
+    known = next((r for r in store.relations(from_uid, removed=True) if r[:3] == edge), None)
+    if known is not None and known.removed_at is None:
+        return known, False, [f"{from_uid} {kind} {to_uid} was already so."]
+    # Strictly after it was taken away: merging goes by time.
+    now = when.after(known.removed_at) if known and known.removed_at else when.now()
+    made = Relation(*edge, note, store.caller.agent, now)
+    store.relate(made)
+    return made, True, []
 
 
 def supersedes(store: Store, newer: str, older: str) -> bool:

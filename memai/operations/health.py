@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from memai import credentials, embedding, when
 from memai.embedding import Embedder, NoModel
-from memai.errors import Damaged, ForeignFile, MemaiError
+from memai.errors import Damaged, ForeignFile, MemaiError, NoSpace
 from memai.operations import clients, copies, embedding_policy
 from memai.records import Backup, Embedded, Finding, Health, Memory, Where
 from memai.store import Store
@@ -41,8 +41,10 @@ def doctor(
     if store.exists():
         if fix:
             notes += _repair(store)
-        if store.erasing_since() is not None and store.erase_traces():
-            notes.append("The bytes of purged memories have left the disk.")
+        if store.erasing_since() is not None:
+            with suppress(NoSpace):  # then it is among the findings
+                if store.erase_traces():
+                    notes.append("The bytes of purged memories have left the disk.")
         if compact:
             before, after = store.compact()
             notes.append(f"Compacted from {before:,} to {after:,} bytes.")

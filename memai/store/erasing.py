@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import apsw
 
-from memai.errors import MemaiError
+from memai.errors import Busy, MemaiError
 from memai.store.driver import Patience, rows
 from memai.store.rows import ERASE_PENDING, Rows
 
@@ -32,8 +32,14 @@ class Erasing(Rows):
         self.set_meta(ERASE_PENDING, f"{at} {os.urandom(4).hex()}")
 
     def erase_traces(self) -> bool:
-        """Make removed bytes leave the disk; false while a reader still holds them."""
-        return self._erase(min(_SECONDS, self.settings.busy_seconds))
+        """Make removed bytes leave the disk; false while another process still holds them.
+
+        Raises NoSpace, StorageFault.
+        """
+        try:
+            return self._erase(min(_SECONDS, self.settings.busy_seconds))
+        except Busy:  # the removal itself is kept: not an error that changed nothing
+            return False
 
     def erasing_since(self) -> str | None:
         """Return since when bytes of purged memories wait to leave the disk, None for none."""

@@ -202,7 +202,8 @@ class Rows(Connection):
         """Take a relation away and return it, or None if there was none."""
         for relation in self.relations(from_uid):
             if (relation.from_uid, relation.type, relation.to_uid) == (from_uid, type, to_uid):
-                gone = relation._replace(removed_at=at)
+                # Not before it was made, where a clock was set back: merging goes by time.
+                gone = relation._replace(removed_at=max(at, relation.created_at))
                 self.relate(gone, replace=True)
                 return gone
         return None
