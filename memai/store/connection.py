@@ -245,6 +245,7 @@ class Connection:
         if not self._ready:
             if connection.readonly("main"):
                 raise NotWritable(path=self.path, reason="it can only be read here")
+            filesystem.check_names(self.path)
             with self._translated:
                 self._choose_journal(connection)
             self._ready = True

@@ -87,6 +87,24 @@ def check(settings: Settings) -> None:
         raise NetworkFilesystem(path=settings.path, kind=kind)
 
 
+def check_names(path: str) -> None:
+    """Refuse to write a file that has several names; raises NotWritable.
+
+    Each name has a log of its own: what is written by one is not seen by the other, and the first
+    to fold its log in destroys what the other acknowledged.
+    """
+    try:
+        names = os.stat(path).st_nlink
+    except OSError:
+        return
+    if names > 1:
+        raise NotWritable(
+            path=path,
+            reason=f"it has {names} names (hard links), and writing by two of them destroys it; "
+            "remove the other names",
+        )
+
+
 def is_network(path: str) -> bool:
     """Whether the file lies on a network filesystem."""
     return type_of(path) in _NETWORK

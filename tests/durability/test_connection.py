@@ -190,6 +190,21 @@ def test_a_link_is_the_store_it_points_to(db: str, tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_file_with_two_names_is_not_written(db: str, tmp_path: Path) -> None:
+    """Each name has its own log, so that what one acknowledges the other would destroy."""
+    first = opened(db)
+    operations.note(first, "by its first name")
+    first.close()
+    os.link(db, tmp_path / "again.db")
+    for path in (db, str(tmp_path / "again.db")):
+        with pytest.raises(NotWritable, match="2 names"):
+            operations.note(opened(path), "by one of two names")
+    assert texts(opened(db)) == ["by its first name"]
+    os.unlink(tmp_path / "again.db")
+    operations.note(first, "by its only name")
+    assert len(texts(first)) == 2
+
+
 @pytest.mark.parametrize(
     "name", ["a b.db", "a?mode=ro.db", "a#b.db", "100%25.db", "ünï 🚀.db", "a\nb.db", "file:x.db"]
 )
