@@ -361,7 +361,9 @@ def test_a_backup_goes_beside_the_store_unless_told_otherwise(store: Store, home
     assert made.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("target", ["../out.db", "/tmp/out.db", "a/b.db", "", ".", ".."])
+@pytest.mark.parametrize(
+    "target", ["../out.db", "/tmp/out.db", "a/b.db", "", ".", "..", "-x.db", "a\nb.db", "x" * 101]
+)
 def test_a_remote_caller_names_no_paths(opener: Opener, target: str) -> None:
     """Over MCP a backup has a plain name in the folder of backups."""
     store = opener(remote=True)

@@ -12,6 +12,7 @@ from memai.records import to_json
 from memai.signatures import Signature
 
 _WRITERS = ("Written", "Changed")
+_LONGEST = 2_000  # characters of a refusal
 
 
 def success(record: Any, budget: int | None = None, offset: int = 0) -> dict[str, Any]:
@@ -41,14 +42,11 @@ def _envelope(record: Any, budget: int, offset: int = 0) -> dict[str, Any]:
 def failure(error: Exception, name: str, signature: Signature | None = None) -> dict[str, Any]:
     """Return the result of a tool that could not do what was asked, in words for the model."""
     error = known(error, name)
-    structured = {
-        "error": {
-            "code": error.code,
-            "message": error.message,
-            "exit_code": error.exit_code,
-        }
-    }
-    return result(_in_arguments(error.message, signature), structured, failed=True)
+    message = error.message
+    if len(message) > _LONGEST:  # an argument that is echoed can have any length
+        message = message[: _LONGEST - 1] + "…"
+    structured = {"error": {"code": error.code, "message": message, "exit_code": error.exit_code}}
+    return result(_in_arguments(message, signature), structured, failed=True)
 
 
 def result(text: str, structured: Mapping[str, Any], *, failed: bool = False) -> dict[str, Any]:

@@ -16,7 +16,7 @@ _EDGE = 4_096
 _PARSE_ERROR = -32700
 _INVALID_REQUEST = -32600
 
-_ID = rb'"id"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})'
+_ID = rb'"id"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18}(?![\d.eE]))'
 _ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID)
 _ID_LAST = re.compile(_ID + rb"\s*\}\s*$")
 
@@ -132,6 +132,9 @@ class Reader:
             if isinstance(item, dict) and "id" in item and "method" in item:
                 reason = "The id of a request is text or a whole number."
                 item = None  # else it would pass for a notification, which nobody answers
+        elif isinstance(id, str) and not _is_text(id):
+            id, item = None, None  # it could not be given back as it came
+            reason = "The id of the request holds half a character (a lone surrogate)."
         try:
             message = self._sdk.parse(item, by_name=False)
         except Exception:  # noqa: BLE001 - whatever a validator says, the client gets one sentence
@@ -175,6 +178,15 @@ def _find_id(head: bytes, tail: bytes) -> str | int | None:
         return None
     id: str | int = json.loads(found[1].decode(errors="replace"))
     return id
+
+
+def _is_text(value: str) -> bool:
+    """Whether a text can be sent as it is."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _not_a_number(name: str) -> Any:

@@ -25,6 +25,9 @@ from memai.vocabulary import (
 # What a backup is called that gets its name here; only these are ever removed.
 _NAME = re.compile(r"memai-(\d{4})(\d\d)(\d\d)T\d{6}\.\d{6}Z\.db", re.ASCII)
 
+# What a caller from elsewhere may call one.
+_PLAIN = re.compile(r"\w[\w .-]{0,99}")
+
 # Folders of backups that a store remembers, so that purge can name the copies in them.
 _FOLDERS = 20
 
@@ -127,8 +130,11 @@ def _target(store: Store, target: str | None) -> str:
     if target is None:
         path = _home(store)
     elif store.caller.remote:
-        if os.path.basename(target) != target or target in ("", ".", ".."):
-            raise UsageError(reason="Over MCP a backup has a plain name, without folders.")
+        if not _PLAIN.fullmatch(target):
+            raise UsageError(
+                reason="Over MCP a backup has a plain name, without folders: at most 100 letters, "
+                "digits, blanks and . _ -"
+            )
         path = os.path.join(_home(store), target)
     else:
         path = expanded(target)

@@ -64,6 +64,8 @@ def test_without_handshake_and_envelope_a_request_is_refused(start: Any) -> None
         (b'{"method":"ping","params":NaN,"jsonrpc":"2.0","id":"seven"}', PARSE_ERROR, "seven"),
         (b"[" * 100_000, PARSE_ERROR, None),
         (b"1" * 5_000, PARSE_ERROR, None),
+        (b'{"jsonrpc":"2.0","id":1' + b"0" * 5_000 + b',"method":"ping"}', PARSE_ERROR, None),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', INVALID_REQUEST, None),
         (b"[]", INVALID_REQUEST, None),
         (b"5", INVALID_REQUEST, None),
         (b'"text"', INVALID_REQUEST, None),

@@ -41,6 +41,27 @@ def test_a_refusal_has_code_message_and_exit_code(
     assert "Traceback" not in json.dumps(result)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("show", {"uid": "UID", "span": "9" * 100_000 + ":"}),
+        ("show", {"uid": "9" * 100_000}),
+        ("backup", {"target": "d" * 100_000}),
+        ("list", {"since": "d" * 100_000}),
+        ("note", {"content": "x", "k" * 100_000: 1}),
+    ],
+)
+def test_a_refusal_is_short_whatever_was_sent(
+    tools: Any, tool: str, arguments: dict[str, Any]
+) -> None:
+    """An argument of any length is not sent back whole."""
+    uid = tools.call("note", content="Something.")["uid"]
+    given = {name: uid if value == "UID" else value for name, value in arguments.items()}
+    result = tools.result(tool, **given)
+    assert result["isError"] is True
+    assert len(json.dumps(result)) < 10_000
+
+
 def test_purging_wants_the_whole_uid_and_the_phrase(tools: Any) -> None:
     """Without the phrase, or with an abbreviation, nothing is erased."""
     uid = tools.call("note", content="To be erased.")["uid"]
