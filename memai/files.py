@@ -71,7 +71,7 @@ def write_new(path: str, chunks: Iterable[bytes]) -> int:
     if os.path.lexists(path):
         raise UsageError(reason=f"{path} is there already, and nothing is overwritten.")
     folder, name = os.path.split(path)
-    partial = os.path.join(folder, f".{name[:80]}.{os.getpid()}-{os.urandom(4).hex()}.partial")
+    partial = _partial(folder, name)
     try:
         size = 0
         descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
@@ -98,7 +98,7 @@ def replace(path: str, data: bytes, before: Seen | None) -> Seen | None:
     The folder is not synced: see `sync_folder`. Raises NoSpace, NotWritable.
     """
     folder, name = os.path.split(path)
-    partial = os.path.join(folder, f".{name[:80]}.{os.getpid()}-{os.urandom(4).hex()}.partial")
+    partial = _partial(folder, name)
     try:
         mode = 0o600 if before is None else stat.S_IMODE(os.stat(path).st_mode)
         descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
@@ -122,6 +122,27 @@ def replace(path: str, data: bytes, before: Seen | None) -> Seen | None:
     finally:
         with suppress(OSError):
             os.unlink(partial)
+
+
+def _partial(folder: str, name: str) -> str:
+    """Return the name under which a file is written before it gets its own."""
+    return os.path.join(folder, f".{name[:60]}.{os.getpid()}-{os.urandom(4).hex()}.partial")
+
+
+def discard_abandoned(folder: str, name: str) -> None:
+    """Remove a file that a process was writing when it was killed."""
+    import re
+
+    made = re.fullmatch(r"\..*\.(\d+)-[0-9a-f]{8}\.partial", name, re.DOTALL)
+    if made is None:
+        return
+    try:
+        os.kill(int(made[1]), 0)
+    except (ProcessLookupError, OverflowError):
+        with suppress(OSError):
+            os.unlink(os.path.join(folder, name))
+    except OSError:
+        return
 
 
 def make_folders(root: str, path: str) -> str:
@@ -182,11 +203,17 @@ class Found(NamedTuple):
     seen: Seen
 
 
-def walk(root: str, ending: str, refused: Callable[[str, str], None]) -> Iterator[Found]:
+def walk(
+    root: str,
+    ending: str,
+    refused: Callable[[str, str], None],
+    hidden: Callable[[str, str], None] = lambda _folder, _name: None,
+) -> Iterator[Found]:
     """Yield the files below a folder whose names end so, in the order of their paths.
 
-    Hidden files and folders are left out. Links are not followed: they are told to `refused` (path,
-    reason), as is what cannot be looked into. Raises NotWritable for the folder itself.
+    Hidden files and folders are left out, and told to `hidden` (folder, name). Links are not
+    followed: they are told to `refused` (path, reason), as is what cannot be looked into. Raises
+    NotWritable for the folder itself.
     """
     waiting = [""]
     while waiting:
@@ -203,6 +230,7 @@ def walk(root: str, ending: str, refused: Callable[[str, str], None]) -> Iterato
         for entry in inside:
             path = f"{below}/{entry.name}" if below else entry.name
             if entry.name.startswith(".") or entry.name in _OTHERS:
+                hidden(os.path.join(root, below), entry.name)
                 continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(path)

@@ -22,7 +22,11 @@ _FIELDS = (
 _KNOWN = frozenset((*_FIELDS, "relations", "extra"))
 # What editors know by these names; anything else that is extra stands below `extra`.
 _EDITORS = frozenset("aliases cssclasses cssclass publish permalink title description".split())
-_LINK = re.compile(r"\[\[[^\]|#]*?([0-9a-hjkmnp-tv-z]{10})(?:\.md)?(?:[#|][^\]]*)?\]\]")
+# A link to a page: its uid ends the name of the file, or is what the link shows.
+_LINK = re.compile(
+    r"\[\[[^\]]*?\b([0-9a-hjkmnp-tv-z]{10})(?:\.md)?(?:#[^\]|]*)?(?:\|[^\]]*)?\]\]"
+)
+_SHOWN = re.compile(r"\[\[[^\]]*\|([0-9a-hjkmnp-tv-z]{10})\]\]")
 _WORD = re.compile(r"[^\W_]+(?:[._+-][^\W_]+)*")
 _STAMP = re.compile(r"^updated_at:[^\r\n]*", re.MULTILINE)
 
@@ -91,7 +95,8 @@ def _slug(text: str, most: int) -> str:
 def _link(relation: Relation, name: str | None) -> dict[str, Any]:
     """Return a relation as front matter has it; a link, so that editors show and follow it."""
     stem = (name or relation.to_uid).rpartition("/")[2].removesuffix(".md")
-    link: dict[str, Any] = {"type": relation.type, "to": f"[[{stem}]]"}
+    shown = "" if stem.endswith(relation.to_uid) else f"|{relation.to_uid}"
+    link: dict[str, Any] = {"type": relation.type, "to": f"[[{stem}{shown}]]"}
     if relation.note is not None:
         link["note"] = relation.note
     return link | {"agent": relation.agent, "created_at": relation.created_at}
@@ -176,7 +181,7 @@ def _related(
 ) -> Relation:
     """Return one relation of a page."""
     told = str(record.get("to", ""))
-    link = _LINK.fullmatch(told.strip())
+    link = _SHOWN.fullmatch(told.strip()) or _LINK.fullmatch(told.strip())
     uid = link[1] if link else told.strip()
     flat = {"agent": memory.agent, "created_at": memory.updated_at, **record, "to_uid": uid}
     flat.pop("removed_at", None)

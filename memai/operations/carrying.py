@@ -128,7 +128,13 @@ class Carrier:
             self._relate(one)
         self.store.put_synced(
             self.folder.root,
-            [self._row(t.memory.uid, t.path, t.seen, t.sha256, t.said) for t in done],
+            [
+                self._row(
+                    *(t.memory.uid, t.path, t.seen, t.sha256, t.said),
+                    whole=len(t.said.edges) == len(t.page.relations),
+                )
+                for t in done
+            ],
         )
         return done
 
@@ -179,8 +185,9 @@ class Carrier:
             return None
         relations = [r for r in self.store.relations(uid) if r.from_uid == uid]
         relations.sort(key=lambda r: (r.type, r.to_uid))
-        text = pages.render(memory, [*relations, *self._unresolved(uid, path, seen)], self._name_of)
-        return self._put(memory, relations, path, text, seen)
+        others = self._unresolved(uid, path, seen)
+        text = pages.render(memory, [*relations, *others], self._name_of)
+        return self._put(memory, relations, path, text, seen, whole=not others)
 
     def stamp(self, one: Taken) -> Synced | None:
         """Bring the page that was taken up to date; return what is to be remembered."""
@@ -191,7 +198,8 @@ class Carrier:
         text = pages.stamped(one.text, memory.updated_at)
         if memory == one.before or text == one.text:
             return None  # only what is edited here says so, or stores would answer one another
-        return self._put(memory, relations, one.path, text, one.seen)
+        whole = len(one.said.edges) == len(one.page.relations)
+        return self._put(memory, relations, one.path, text, one.seen, whole=whole)
 
     def _put(
         self,
@@ -200,6 +208,8 @@ class Carrier:
         path: str,
         text: str,
         seen: Seen | None,
+        *,
+        whole: bool,
     ) -> Synced | None:
         """Write a page and return what is to be remembered of it."""
         data = text.encode()
@@ -211,7 +221,8 @@ class Carrier:
         if written is None:
             self.tally.fault(path, "it was made or changed while it was synced; sync again")
             return None
-        return self._row(memory.uid, path, written, digest(data), statements.of(memory, relations))
+        said = statements.of(memory, relations)
+        return self._row(memory.uid, path, written, digest(data), said, whole=whole)
 
     def _unresolved(self, uid: str, path: str, seen: Seen | None) -> list[Relation]:
         """Return the relations of the page that is there to memories that are not here.
@@ -237,9 +248,17 @@ class Carrier:
         other = self.store.find(uid)
         return None if other is None else pages.file_name(other)
 
-    def _row(self, uid: str, path: str, seen: Seen, sha256: bytes, said: Statement) -> Synced:
-        kept = trusted(seen, self.now)
-        return Synced(uid, path, kept.size, kept.mtime, sha256, said.dumps())
+    def _row(
+        self, uid: str, path: str, seen: Seen, sha256: bytes, said: Statement, *, whole: bool
+    ) -> Synced:
+        """Return what is to be remembered of a page.
+
+        One that names memories that are not here is not `whole`: it is read again each time, for
+        they may come.
+        """
+        if not whole:
+            return Synced(uid, path, -1, 0, b"", said.dumps())
+        return Synced(uid, path, *trusted(seen, self.now), sha256, said.dumps())
 
 
 def archived(

@@ -25,8 +25,9 @@ class Folder:
         self.unreadable: dict[str, str] = {}
 
     def files(self) -> Iterator[Found]:
-        """Yield every page below the folder."""
-        yield from files.walk(self.root, _ENDING, self.unreadable.__setitem__)
+        """Yield every page below the folder, and remove what a killed sync left half-written."""
+        refused = self.unreadable.__setitem__
+        yield from files.walk(self.root, _ENDING, refused, files.discard_abandoned)
 
     def hides(self, path: str) -> bool:
         """Whether a path cannot be looked at, or is in a folder that cannot."""

@@ -22,6 +22,9 @@ _WAITING = 20_000
 Read = Callable[[], Iterable[Incoming | Relation]]
 
 
+Claim = Literal["key", "origin"]
+
+
 class Batch(NamedTuple):
     """What is merged in one transaction."""
 
@@ -32,7 +35,7 @@ class Batch(NamedTuple):
 class Plan(NamedTuple):
     """What shall become of one incoming memory.
 
-    `memory` is what will be kept, None where nothing changes; `yielding` is ours that gives up a
+    `memory` is what will be kept, None where nothing changes; `yielding` are ours that give up a
     key or origin to it; `conflict` says what a person should look at.
     """
 
@@ -41,7 +44,7 @@ class Plan(NamedTuple):
     memory: Memory | None = None
     history: tuple[Edit, ...] = ()
     conflict: str | None = None
-    yielding: tuple[Memory, ...] = ()
+    yielding: tuple[tuple[Memory, Claim], ...] = ()
 
 
 def take(store: Store, read: Read, policy: Policy, tally: Tally) -> None:
@@ -80,7 +83,7 @@ def _keep(store: Store, batch: Batch, tally: Tally) -> list[Relation]:
             if store.meta("changes") != seen:
                 plans = _plans(store, batch.items)
                 ready = _embedded(store, model, plans)
-            store.adopt([(m, (), None) for plan in plans for m in plan.yielding])
+            store.adopt([(m, store.history(m.uid), None) for m in _yielded(plans)])
             store.adopt(
                 [
                     (plan.memory, plan.history, ready.get(plan.memory.uid))
@@ -111,7 +114,15 @@ def _rehearse(store: Store, batch: Batch, tally: Tally) -> None:
 def _plans(store: Store, batch: Sequence[Incoming]) -> list[Plan]:
     """Decide what becomes of each memory of a batch."""
     known = store.known([item.memory for item in batch])
-    return [_plan(store, item, known) for item in batch]
+    plans = [_plan(store, item, known) for item in batch]
+    # Who gives up a key to another memory of the batch must not claim it again.
+    given_up = {(holder.uid, field) for plan in plans for holder, field in plan.yielding}
+    for number, plan in enumerate(plans):
+        for uid, field in given_up:
+            if plan.memory is not None and plan.memory.uid == uid:
+                plan = plan._replace(memory=without(plan.memory, field))  # noqa: PLW2901 - twice
+        plans[number] = plan
+    return plans
 
 
 def _plan(store: Store, incoming: Incoming, known: Known) -> Plan:
@@ -149,36 +160,44 @@ def _claimed(plan: Plan, ours: Memory | None, known: Known) -> Plan:
         return plan
     holder = known.keys.get(memory.key) if memory.key is not None else None
     if holder is not None and holder.uid != memory.uid:
-        told = f"key '{memory.key}'"
         had = ours is None or ours.key is not None
-        plan = _yielded(
-            plan, holder, told, memory._replace(key=None), holder._replace(key=None), had
-        )
-    memory = plan.memory or memory
+        plan = _settled(plan, holder, "key", f"key '{memory.key}'", had=had)
     origin = memory.origin
     holder = known.origins.get(origin) if origin is not None else None
     if holder is not None and origin is not None and holder.uid != memory.uid:
-        told = f"origin {origin.system} {origin.key[:60]}"
         had = ours is None or ours.origin is not None
-        without = memory._replace(origin=None), holder._replace(origin=None)
-        plan = _yielded(plan, holder, told, *without, had)
+        told = f"origin {origin.system} {origin.key[:60]}"
+        plan = _settled(plan, holder, "origin", told, had=had)
     if ours is not None and plan.memory == ours and not plan.yielding:
         return Plan(plan.incoming, "same")
     return plan
 
 
-def _yielded(
-    plan: Plan, holder: Memory, told: str, without: Memory, holder_without: Memory, had: bool
-) -> Plan:
+def _settled(plan: Plan, holder: Memory, field: Claim, told: str, *, had: bool) -> Plan:
     """Return a plan in which one of two memories gives up what both claim.
 
     `had` is false for a memory that is here without it: that was told when it lost it.
     """
     if plan.memory is None or merging.earlier(holder, plan.memory):
+        memory = None if plan.memory is None else without(plan.memory, field)
         why = f"its {told} belongs to {holder.uid}; kept without it"
-        return plan._replace(memory=without, conflict=why if had else plan.conflict)
+        return plan._replace(memory=memory, conflict=why if had else plan.conflict)
     why = f"its {told} belonged to {holder.uid}, which is younger and lost it"
-    return plan._replace(conflict=why, yielding=(*plan.yielding, holder_without))
+    return plan._replace(conflict=why, yielding=(*plan.yielding, (holder, field)))
+
+
+def without(memory: Memory, field: Claim) -> Memory:
+    """Return a memory that gave up its key or origin."""
+    return memory._replace(key=None) if field == "key" else memory._replace(origin=None)
+
+
+def _yielded(plans: Sequence[Plan]) -> list[Memory]:
+    """Return those of ours that give something up, as they are without it."""
+    ours: dict[str, Memory] = {}
+    for plan in plans:
+        for holder, field in plan.yielding:
+            ours[holder.uid] = without(ours.get(holder.uid, holder), field)
+    return list(ours.values())
 
 
 def _foreign(incoming: Incoming, ours: Memory, history: tuple[Edit, ...]) -> Plan:
