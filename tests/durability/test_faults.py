@@ -48,7 +48,7 @@ def run(
                 codes.append(error.exit_code)
                 journal.note(failed=True)
                 _read_back(worker)
-            if number == 1:
+            if number == 1 and not codes:
                 store.raw().wal_autocheckpoint(30)  # type: ignore[attr-defined]
         calls, failed = disk.calls, disk.failed
         disk.fails_at = 0
