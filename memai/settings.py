@@ -41,6 +41,16 @@ class Settings(NamedTuple):
     allow_network_fs: bool
 
 
+def name_of(text: str | None) -> str | None:
+    """Return a name from outside as one line of at most 200 characters, None if it is empty."""
+    if not text:
+        return None
+    import re  # only where somebody has a name
+
+    one_line = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+", " ", text)
+    return " ".join(one_line.split())[:200] or None
+
+
 def expanded(path: str) -> str:
     """Expand `~` and variables in a path and make it absolute, without following links."""
     return os.path.abspath(os.path.expanduser(os.path.expandvars(path)))
@@ -77,7 +87,7 @@ def resolve(
         path=expanded(chosen),
         home=home,
         domain=domain,
-        agent=env.get("MEMAI_AGENT") or None,
+        agent=name_of(env.get("MEMAI_AGENT")),
         session=env.get("MEMAI_SESSION") or None,
         model=env.get("MEMAI_EMBED_MODEL") or "memai-static-1",
         busy_seconds=busy_seconds,

@@ -1,6 +1,7 @@
 """Writing, correcting, relating, retiring and erasing memories."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from support import HashedWords, embedded, memory
@@ -179,6 +180,31 @@ def test_credentials_are_refused_redacted_or_allowed(store: Store) -> None:
     assert "AKIA" not in redacted.memory.content
     assert redacted.notes
     assert operations.note(store, text, allow_secret=True).memory.content == text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tags": ("fine", "AKIAIOSFODNN7EXAMPLE")},
+        {"source": "https://me:Zx9kQ2pL8vRt@example.org/page"},
+        {"domain": "shop/AKIAIOSFODNN7EXAMPLE"},
+        {"key": "AKIAIOSFODNN7EXAMPLE"},
+        {"session": "AKIAIOSFODNN7EXAMPLE"},
+    ],
+)
+def test_credentials_beside_the_text_are_refused(store: Store, fields: dict[str, Any]) -> None:
+    """In a new memory and in an edit, unless allowed; an edit of something else passes then."""
+    (what,) = fields
+    with pytest.raises(SecretFound, match=f"of {what}"):
+        operations.note(store, "a text", **fields)
+    uid = operations.note(store, "another").uid
+    if what in ("tags", "source", "domain"):
+        unchanged(store, lambda: operations.edit(store, uid, **fields), SecretFound)
+    kept = operations.note(store, "a text", allow_secret=True, **fields).memory
+    assert getattr(kept, what) == fields[what]
+    assert operations.edit(store, kept.uid, "another text").memory.version == 2
+    (finding,) = [f for f in operations.doctor(store, secrets=True).findings if f.code == "secret"]
+    assert f"of {what}" in finding.message
 
 
 def test_without_a_model_the_text_is_kept_and_the_answer_says_so(opener: Opener) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from memai.errors import UsageError
 from memai.place import at_hand
+from memai.settings import resolve
 
 
 def repository(path: Path) -> Path:
@@ -73,3 +74,18 @@ def test_git_config_gives_a_repository_another_domain(tmp_path: Path) -> None:
     found = at_hand(str(main / ".git" / ".."))
     assert found is not None
     assert found.domain == "shop"
+
+
+@pytest.mark.parametrize(
+    ("said", "agent"),
+    [
+        (None, None),
+        ("  ", None),
+        ("two\nlines \x1b[31m", "two lines [31m"),
+        ("a\udcff", "a"),
+        ("x" * 100_000, "x" * 200),
+    ],
+)
+def test_who_writes_is_a_short_line(said: str | None, agent: str | None) -> None:
+    """Whatever MEMAI_AGENT holds can be kept beside a memory and shown."""
+    assert resolve(environ={} if said is None else {"MEMAI_AGENT": said}).agent == agent

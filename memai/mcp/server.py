@@ -1,7 +1,6 @@
 """The server itself: requests of the protocol to calls in worker threads, and back."""
 
 import os
-import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,12 +9,12 @@ from memai.mcp.calls import Calls
 from memai.mcp.instructions import instructions
 from memai.mcp.sdk import Sdk
 from memai.records import Caller
+from memai.settings import name_of
 from memai.vocabulary import NO_DOMAIN
 
 # Threads, each with a connection of its own. Writers wait in line for one another anyhow, and must
 # not take the place of readers, who wait for nobody.
 _READERS, _WRITERS = 4, 2
-_NOT_A_NAME = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _INVALID_PARAMS, _INTERNAL_ERROR = -32602, -32603
 
 # Lists are the same as long as a server lives, a resource is as old as it is read.
@@ -87,11 +86,6 @@ class Backend:
         import hashlib
 
         return "mcp-" + hashlib.sha256(id.encode()).hexdigest()[:10]
-
-
-def name_of(text: str | None) -> str | None:
-    """Return a name from outside as one line of at most 200 characters, None if it is empty."""
-    return " ".join(_NOT_A_NAME.sub(" ", text or "").split())[:200] or None
 
 
 def build(sdk: Sdk, backend: Backend) -> Any:

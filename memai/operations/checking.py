@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from memai import credentials, text
 from memai.errors import SecretFound, TooLarge, UsageError
 from memai.operations.spelling import POLICY, spelled
-from memai.records import Caller, Where
+from memai.records import Caller, Memory, Where
 from memai.store import Store
 from memai.vocabulary import (
     MAX_CONTENT_BYTES,
@@ -71,6 +71,23 @@ def without_secrets(value: str, what: str, *, allow: bool, redact: bool) -> tupl
         what=what,
         hint="Leave it out, store it with --redact, or as it is with --allow-secret.",
     )
+
+
+def beside_content(memory: Memory, *, allow: bool) -> None:
+    """Refuse what looks like a credential in a memory's short fields; raises SecretFound.
+
+    They cannot be redacted: what is left of a key, a tag or a domain would be another one.
+    """
+    for what in () if allow else ("source", "tags", "domain", "key", "session"):
+        value = getattr(memory, what)
+        found = credentials.find(", ".join(value) if what == "tags" else value) if value else []
+        if found:
+            raise SecretFound(
+                kind=found[0].kind.replace("-", " "),
+                offset=found[0].start,
+                what=what,
+                hint="Leave it out, or store it as it is with --allow-secret.",
+            )
 
 
 def name(value: str | None, what: str, limit: int = MAX_NAME_CHARACTERS) -> str | None:

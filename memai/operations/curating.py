@@ -96,7 +96,11 @@ def edit(
 
     def changed(memory: Memory) -> Memory:
         kept_tags = merge_tags(changes.get("tags", memory.tags), added, removed)
-        return memory._replace(**{**changes, "tags": kept_tags})
+        after = memory._replace(**{**changes, "tags": kept_tags})
+        new = {field for field in after._fields if getattr(after, field) != getattr(memory, field)}
+        if new & {"source", "tags", "domain"}:
+            checking.beside_content(after, allow=allow_secret)
+        return after
 
     memories, notes = change(
         store,

@@ -16,6 +16,9 @@ _BATCH = 500
 _SAMPLE = 20
 _OLD_DAYS = 7
 
+# Fields of a memory that are searched for credentials as they are.
+_SHORT = ("source", "domain", "key", "session")
+
 # Two ways to add up the same float32 vectors differ by 1e-6; another text by much more.
 _ALIKE = 0.999
 
@@ -230,7 +233,8 @@ def _secrets(store: Store) -> Iterable[Finding]:
             for edit in history
             if isinstance(edit.before.get("content"), str)
         ]
-        texts += [("source", memory.source or "")]
+        texts += [(name, getattr(memory, name) or "") for name in _SHORT]
+        texts += [("tags", ", ".join(memory.tags))]
         texts += [("the note of a relation", relation.note or "") for relation in relations]
         texts += [("a reason", edit.reason or "") for edit in history]
         for what, text in texts:

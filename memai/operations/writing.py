@@ -175,6 +175,7 @@ def _remember(
         version=1,
         extra={},
     )
+    checking.beside_content(fresh, allow=allow_secret)
 
     def act(model: Embedder | NoModel) -> Written:
         (embedded,) = embedding_policy.embed(model, [fresh])
