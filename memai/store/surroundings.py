@@ -58,8 +58,8 @@ class Surroundings(Erasing):
                     "problem",
                     "purge-pending",
                     f"Bytes of a memory purged at {since} are still on disk: another process "
-                    f"reads{_named(readers(place))}.",
-                    "End that process, then run 'memai doctor' again",
+                    f"reads{_named(readers(place))}, or there is no space to fold the log in.",
+                    "End that process or make space, then run 'memai doctor' again",
                 )
             )
         return found
