@@ -1,5 +1,6 @@
 """What the tests of imports, exports and syncs share: whole stores as text, texts of any kind."""
 
+import itertools
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,12 +8,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from memai import operations
+from memai import operations, when
 from memai.formats import own, pages
 from memai.formats.fields import _BLANK
-from memai.operations import statements
-from memai.records import Imported, Memory, Where
+from memai.operations import checking, statements
+from memai.operations.merging import CHANGEABLE
+from memai.records import Edit, Imported, Memory, Origin, Relation, Where
 from memai.store import Store
+from memai.vocabulary import MEMORY_TYPES, RELATIONS, STATUSES, VERDICTS
 
 EVERYTHING = Where(current=False)
 
@@ -36,6 +39,68 @@ json_values = st.recursive(
 extras = st.dictionaries(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=8), json_values, max_size=3
 )
+
+
+domains = (
+    st.lists(lines.map(lambda text: text.replace("/", "_")), min_size=1, max_size=3)
+    .map("/".join)
+    .filter(lambda text: text != "-")
+)
+uids = st.text(checking.UID_ALPHABET, min_size=10, max_size=10)
+moments = st.integers(-(10**15), 10**16)
+fields = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(MEMORY_TYPES),
+        "domain": st.none() | domains,
+        "session": st.none() | lines,
+        "tags": st.lists(lines, max_size=3).map(tuple),
+        "status": st.sampled_from(STATUSES),
+        "confidence": st.sampled_from(VERDICTS),
+        "content": texts,
+        "source": st.none() | lines,
+        "extra": extras,
+    }
+)
+remarks = st.none() | st.text(characters, max_size=20)
+
+
+@st.composite
+def wholes(draw: st.DrawFn) -> tuple[Memory, tuple[Edit, ...], tuple[Relation, ...]]:
+    """Draw a memory with a history and relations as a store could hold them."""
+    uid = draw(uids)
+    steps = draw(st.lists(st.integers(0, 10**12), max_size=4))
+    times = list(itertools.accumulate(steps, initial=draw(moments)))
+    said = [draw(fields) for _ in times]
+    history = tuple(
+        Edit(
+            number,
+            when.from_micros(at),
+            draw(lines),
+            draw(remarks),
+            {name: before[name] for name in CHANGEABLE if before[name] != after[name]},
+        )
+        for number, (at, before, after) in enumerate(
+            zip(times[1:], said, said[1:], strict=False), 1
+        )
+    )
+    memory = Memory(
+        uid=uid,
+        **said[-1],
+        agent=draw(lines),
+        key=draw(st.none() | lines),
+        origin=draw(st.none() | st.builds(Origin, lines, lines)),
+        created_at=when.from_micros(times[0]),
+        updated_at=when.from_micros(times[-1]),
+        version=len(times),
+    )
+    others = draw(st.lists(uids.filter(lambda other: other != uid), max_size=2, unique=True))
+    at = when.from_micros(draw(moments))
+    relations = tuple(
+        Relation(uid, draw(st.sampled_from(RELATIONS) | lines), other, draw(remarks), "a", at, gone)
+        for other in others
+        for gone in (draw(st.none() | st.just(at)),)
+    )
+    return memory, history, relations
 
 
 def exported(store: Store) -> list[str]:

@@ -1,5 +1,6 @@
 """Which form a source has, by what is in it."""
 
+import re
 from typing import Any, get_args
 
 from memai.formats import Broken, mem0, memory_arbiter, own
@@ -12,6 +13,11 @@ HEAD_BYTES = 256_000
 
 SQLITE = b"SQLite format 3\0"
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf")
+_BEGINNINGS: tuple[tuple[FormName, bytes], ...] = (
+    ("memai", rb'\{\s*"uid":\s*"[0-9a-z]{10}"\s*,\s*"type":'),
+    ("memory-arbiter", rb'\{\s*"backup_schema":'),
+    ("mcp-memory", rb'\{\s*"type":\s*"(?:entity|relation)"'),
+)
 _MARKDOWN = (".md", ".markdown", ".mdx", ".mdown")
 
 
@@ -45,7 +51,11 @@ def _json(text: bytes) -> FormName | None:
         form = _record(record)
         if form is not None:
             return form
-    # One object over many lines: as much of it as is here says what it holds.
+    # A line that is longer than what was looked at, or one object over many lines: how it begins
+    # says whose it is.
+    for form, begins in _BEGINNINGS:
+        if re.match(begins, text):
+            return form
     if b'"entities"' in text:
         return "mcp-memory"
     if any(f'"{name}"'.encode() in text for name in ("memory", "memories", "results")):

@@ -95,13 +95,16 @@ class Source(AbstractContextManager["Source"]):
         if source == "-":
             self._file = self._spooled(0)
             return self._form(form), here
+        if not source.strip():
+            raise UsageError(reason="The source is empty. Name a file, a folder, or '-'.")
         path = expanded(source)
         try:
-            path = os.path.realpath(path)
             status = os.stat(path)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise UsageError(reason=f"'{source}' cannot be read: {reason}.") from None
+        if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+            path = os.path.realpath(path)
         if is_store(self.store, status):
             raise UsageError(reason=f"{path} is the store itself; there is nothing to import.")
         if stat.S_ISDIR(status.st_mode):
