@@ -142,6 +142,8 @@ def _latin(word: str) -> list[str]:
 def _other(word: str) -> list[str]:
     """Return a word of another spaced script as FTS5 can keep it whole."""
     word = re.sub(f"[{_MARKS}{_POINTS}]+", "", fold(word[:_LONGEST_WORD]))
+    if "\u0370" <= word[:1] <= "\u03ff":  # capitals have no accents
+        word = bare(word)
     if "\u0600" <= word[:1] <= "\u06ff":
         word = re.sub(_ARABIC_ARTICLE, "", word.translate(_ARABIC_FORMS))
     return [word.translate(_signs())] if word else []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memai import queries, ranking
 from memai.embedding import NoModel, similar
 from memai.operations import embedding_policy
+from memai.operations.embedding_policy import readable
 from memai.queries import Clause
 from memai.ranking import Neighbours, Ranked
 from memai.records import Glance, Scored
@@ -64,7 +65,7 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     notes: list[str] = []
     model = _model(store, notes)
     asked = _respelled(store, model, _satisfiable(store, asked, notes), notes)
-    vector = None if isinstance(model, NoModel) else model.embed(asked.words.text)
+    vector = None if isinstance(model, NoModel) else model.embed(readable(asked.words.text))
     found = _candidates(store, asked, vector, DEPTH)
     ids = set().union(*found.values())
     passages = dict(found["meaning"])
@@ -149,27 +150,29 @@ def _respelled(store: Store, model: Embedder | NoModel, asked: Asked, notes: lis
     words = asked.words
     known = [] if isinstance(model, NoModel) else [model]
     single = {c.tokens[0]: c for c in words.clauses if len(c.tokens) == 1}  # begun ones come later
-    rare = [
-        clause
-        for word, clause in single.items()
-        if len(word) >= _LEAST_MISTYPED
-        and word.isascii()
-        and word.isalpha()
-        and not any(len(one.tokens(word)) == 1 for one in known)
-    ]
-    text, clauses = words.text, list(words.clauses)
-    for clause in store.missing(rare)[:_MISTYPED] if rare else ():
+    text, clauses, pieces = words.text, list(words.clauses), list(words.substrings)
+    for clause in store.missing([*single.values()])[:_MISTYPED]:
         word = clause.tokens[0]
         # Of several words with one stem the model knows the one that is a word.
         meant = [
             min(group, key=lambda one: [len(two.tokens(one)) for two in known])
-            for group in store.spellings(word)[:_MEANINGS]
-        ]
+            for group in (store.spellings(word) if _mistyped(word, known) else ())
+        ][:_MEANINGS]
         if meant:
             clauses += [Clause((one,)) for one in meant]
             text = re.sub(rf"(?i)\b{word}\b", " ".join(meant), text)
             notes.append(f"Nothing holds '{word}'; looked for {' and '.join(meant)} too.")
-    return asked._replace(words=words._replace(clauses=tuple(clauses), text=text))
+        else:
+            pieces.append(word)  # it may be part of a longer one
+    return asked._replace(
+        words=words._replace(clauses=tuple(clauses), substrings=tuple(pieces), text=text)
+    )
+
+
+def _mistyped(word: str, known: Sequence[Embedder]) -> bool:
+    """Whether a word that no memory holds may be a slip: a model does not know it whole."""
+    plain = len(word) >= _LEAST_MISTYPED and word.isascii() and word.isalpha()
+    return plain and not any(len(model.tokens(word)) == 1 for model in known)
 
 
 def _satisfiable(store: Store, asked: Asked, notes: list[str]) -> Asked:
@@ -235,7 +238,11 @@ def _late(
     passages = store.tokens([*ids, *sorted(around - set(ids))])
     tokens = {id: _joined(part[2] for part in parts) for id, parts in passages.items()}
     known = [id for id in ids if tokens.get(id)]
-    heads = {id: model.tokens(ranking.head(glances[id].beginning)) for id in known if id in glances}
+    heads = {
+        id: model.tokens(readable(ranking.head(glances[id].beginning)))
+        for id in known
+        if id in glances
+    }
     distinct = {id: set(tokens[id]) for id in known}
     near = _near(store, model, weights, set().union(*map(set, tokens.values()), *heads.values()))
     weights = ranking.token_weights(weights, distinct.values())
@@ -252,7 +259,7 @@ def _late(
 
 def query_tokens(model: Embedder, words: WordQuery) -> dict[int, float]:
     """Return the tokens of a query's content words and how much each of them says."""
-    plain = re.findall(r"\w+", words.text)
+    plain = re.findall(r"\w+", readable(words.text))
     telling = [word for word in plain if word.lower() not in queries.STOP_WORDS]
     weights = {t: model.weight(t) for t in dict.fromkeys(model.tokens(" ".join(telling or plain)))}
     first = sorted(weights, key=lambda token: (-weights[token], token))[:_TOKENS]
@@ -292,5 +299,11 @@ def _newer(store: Store, ranked: list[Ranked], glances: Mapping[int, Glance]) ->
     first = [one for one in ranked[:_NEWER] if one.id in glances]
     times = {one.id: glances[one.id].created_at for one in first}
     vectors = store.first_vectors([one.id for one in first])
-    alike = {(a, b): similar(vectors[a], vectors[b]) for a in vectors for b in vectors if a < b}
+    heads = {id: ranking.head(glances[id].beginning) for id in vectors}
+    alike = {
+        (a, b): similar(vectors[a], vectors[b])
+        for a in vectors
+        for b in vectors
+        if a < b and ranking.versions(heads[a], heads[b])
+    }
     return ranking.prefer_newer(first, times, alike) + ranked[len(first) :]
