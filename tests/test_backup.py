@@ -168,6 +168,19 @@ def test_a_store_in_a_folder_that_cannot_be_made_says_so(store: Store, tmp_path:
         operations.backup(store, str(tmp_path / "file" / "folder"))
 
 
+@pytest.mark.parametrize("path", ["", "  "])
+def test_an_empty_path_is_not_the_folder_at_hand(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """A variable that is not set puts no copy of everything into a repository."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for act in (operations.backup, operations.backups, operations.recover):
+        with pytest.raises(UsageError, match="is empty"):
+            act(store, path)
+    assert os.listdir(".") == []
+
+
 def test_a_remote_caller_names_no_paths(db: str) -> None:
     """Over MCP a backup has a plain name, and only the store's own backups are listed."""
     from memai.settings import resolve

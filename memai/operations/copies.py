@@ -83,7 +83,7 @@ def recover(store: Store, file: BackupFile, *, dry_run: DryRun = False) -> Recov
     once or not at all, and processes that have the store open go on working. What was purged since
     the backup stays purged. To bring back one archived memory, use restore instead.
     """
-    path = expanded(file)
+    path = _expanded(file, "file")
     if dry_run:
         return store.recover(path, None)
     safety = _in_home(store, f"memai-before-recover-{_stamp()}.db")
@@ -125,6 +125,13 @@ def keep_as_it_is(store: Store, what: str) -> str:
         return store.copy(path, verified=False).path
 
 
+def _expanded(path: str, what: str) -> str:
+    """Return a path as it is meant; raises UsageError for an empty one, as of an unset variable."""
+    if not path.strip():
+        raise UsageError(reason=f"The {what} is empty. Leave it out or name one.")
+    return expanded(path)
+
+
 def _target(store: Store, target: str | None) -> str:
     """Return the file a backup goes to; raises UsageError, NotWritable."""
     if target is None:
@@ -137,7 +144,7 @@ def _target(store: Store, target: str | None) -> str:
             )
         path = os.path.join(_home(store), target)
     else:
-        path = expanded(target)
+        path = _expanded(target, "target")
     if not path.endswith(".db"):
         path = os.path.join(path, f"memai-{_stamp()}.db")
     _make_folder(os.path.dirname(path))
@@ -212,7 +219,7 @@ def _listed(store: Store, place: str | None, *, unfinished: bool = False) -> Ite
         return
     if store.caller.remote:
         raise UsageError(reason="Over MCP only the store's own backups are listed.")
-    path = expanded(place)
+    path = _expanded(place, "place")
     if os.path.isdir(path):
         yield from _databases(store, path)
     elif os.path.exists(path):
