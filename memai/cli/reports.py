@@ -156,11 +156,18 @@ def _reembedded(answer: records.Reembedded, _screen: Screen) -> Iterator[str]:
 
 
 def _renamed(answer: records.Renamed, screen: Screen) -> Iterator[str]:
-    """Yield which domain became which; showing the policy is all remarks."""
-    if answer.new is not None:
-        names = [Cell(line(answer.domain), style.DOMAIN), Cell("->", style.DIM)]
-        names += [Cell(line(answer.new), style.DOMAIN), Cell(style.counted(answer.memories))]
-        yield laid_out(names, screen.colour)
+    """Yield which domain became which."""
+    names = [Cell(line(answer.domain), style.DOMAIN), Cell("->", style.DIM)]
+    names += [Cell(line(answer.new), style.DOMAIN), Cell(style.counted(answer.memories))]
+    yield laid_out(names, screen.colour)
+
+
+def _spelling(answer: records.Spelling, screen: Screen) -> Iterator[str]:
+    """Yield the policy, and the domains it did not write."""
+    yield answer.policy
+    if answer.otherwise:
+        others = ", ".join(line(name) for name in answer.otherwise)
+        yield paint(f"spelled otherwise: {others}", style.DIM, screen.colour)
 
 
 def _backed_up(answer: records.BackedUp, screen: Screen) -> Iterator[str]:
@@ -182,4 +189,5 @@ VIEWS: dict[type, Callable[[Any, Screen], Iterable[str]]] = {
     records.Imported: _imported,
     records.Reembedded: _reembedded,
     records.Renamed: _renamed,
+    records.Spelling: _spelling,
 }

@@ -176,7 +176,8 @@ _ROWS: dict[type, Callable[[Any, bool], Iterable[tuple[Any, ...]]]] = {
     records.Domains: lambda a, _v: [
         (d.domain, d.memories, d.current, d.latest_at, d.spellings) for d in a.domains
     ],
-    records.Renamed: lambda a, _v: [(a.domain, a.new, a.memories)] if a.new else [],
+    records.Renamed: lambda a, _v: [(a.domain, a.new, a.memories)],
+    records.Spelling: lambda a, _v: [(a.policy, a.otherwise)],
     records.Duplicates: lambda a, _v: [
         (p.uid, p.other, p.score, p.method, p.why, p.first_line, p.other_first_line)
         for p in a.pairs

@@ -163,7 +163,10 @@ def where(
     scope = name(domain, "domain")
     if scope is None and here:
         if caller.domain is None:
-            raise UsageError(reason="There is no domain at hand. Set MEMAI_DOMAIN or say --domain.")
+            raise UsageError(
+                reason="No domain is at hand: say --domain, set MEMAI_DOMAIN, write one into a "
+                "file .memai, or work in a git repository."
+            )
         scope = caller.domain
     if scope is not None and scope != NO_DOMAIN:
         scope = _domain(scope)

@@ -5,7 +5,7 @@ from memai.errors import Refused, UsageError
 from memai.operations import checking
 from memai.operations.changing import change
 from memai.operations.spelling import POLICY, spelled
-from memai.records import Memory, Renamed, Where
+from memai.records import Memory, Renamed, Spelling, Where
 from memai.store import Store
 from memai.vocabulary import DomainName, DryRun, NewDomain, SpellingPolicy
 
@@ -38,7 +38,7 @@ def domains_merge(
     return _move(store, old, wanted, dry_run=dry_run)
 
 
-def domains_policy(store: Store, policy: SpellingPolicy | None = None) -> Renamed:
+def domains_policy(store: Store, policy: SpellingPolicy | None = None) -> Spelling:
     """Show or set how domains are spelled: preserve, lower or upper.
 
     What is there already keeps its spelling until 'domains rename' changes it.
@@ -47,15 +47,12 @@ def domains_policy(store: Store, policy: SpellingPolicy | None = None) -> Rename
         with store.writing():
             store.set_meta(POLICY, policy)
     now = store.meta(POLICY) or "preserve"
-    other = [
+    otherwise = [
         d.domain
         for d in store.domains()
         if d.domain and any(spelled(name, now) != name for name in (d.spellings or (d.domain,)))
     ]
-    notes = [f"Domains are written '{now}'."]
-    if other:
-        notes.append(f"Spelled otherwise: {', '.join(other[:10])}.")
-    return Renamed(None, None, 0, (), tuple(notes))
+    return Spelling(now, tuple(otherwise))
 
 
 def _move(store: Store, old: str, new: str, *, dry_run: bool) -> Renamed:
@@ -75,7 +72,8 @@ def _move(store: Store, old: str, new: str, *, dry_run: bool) -> Renamed:
 
     if not dry_run:
         change(store, uids, moved, f"domain {old} is now {new}")
-    return Renamed(old, new, len(uids), tuple(uids[:100]))
+    notes = ("Nothing was changed: this was a dry run.",) if dry_run else ()
+    return Renamed(old, new, len(uids), tuple(uids[:100]), notes)
 
 
 def _everything(domain: str) -> Where:

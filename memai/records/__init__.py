@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from memai.records.writing import History as History
     from memai.records.writing import Purged as Purged
     from memai.records.writing import Renamed as Renamed
+    from memai.records.writing import Spelling as Spelling
     from memai.records.writing import Version as Version
     from memai.records.writing import Written as Written
 

@@ -80,8 +80,16 @@ class Purged(NamedTuple):
 class Renamed(NamedTuple):
     """What the operations on domains answer; `uids` names the first hundred memories moved."""
 
-    domain: str | None
-    new: str | None
+    domain: str
+    new: str
     memories: int
     uids: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Spelling(NamedTuple):
+    """How the store spells domains, and which domains there are in another spelling."""
+
+    policy: str
+    otherwise: tuple[str, ...]
     notes: tuple[str, ...] = ()
