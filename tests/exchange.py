@@ -110,7 +110,7 @@ def exported(store: Store) -> list[str]:
 
 def written(path: Path, records: Iterable[Any]) -> str:
     """Write objects as JSON Lines; return the path."""
-    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), "utf-8")
+    path.write_text("".join(json.dumps(r) + "\n" for r in records), "utf-8")
     return str(path)
 
 

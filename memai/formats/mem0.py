@@ -24,7 +24,8 @@ def read(value: Any, home: Home, broken: Callable[[str, str], None]) -> Iterator
     """Yield the memories of an export; what cannot be read is told to `broken`."""
     items = _items(value)
     if items is None:
-        raise Broken("it holds no list of memories ('results' or 'memories')")
+        broken("the file", "it holds no list of memories ('results' or 'memories')")
+        return
     for number, item in enumerate(items, start=1):
         place = f"memory {number}"
         try:
