@@ -112,5 +112,9 @@ def _target(text: str, path: str, find: Callable[[str], list[str]]) -> list[str]
         keys = find(fold(name.removesuffix(".md")))
         if keys:
             return keys
+    for word in re.findall(r"[\w.-]{6,}", text):
+        keys = find(fold(word.rstrip(".").removesuffix(".md")))
+        if keys:
+            return keys
     number = _NUMBER.search(plain(text))
     return find(fold(f"{folder}/adr:{int(number[1])}")) if number else []

@@ -80,7 +80,7 @@ def made(
     check_extra(extra or {})
     origin = origin_of(system, key)
     ours, word = nearest(type)
-    created_at = time(created) or time(updated) or home.at
+    created_at = time(created) or min(time(updated) or home.at, home.at)
     return Incoming(
         place,
         Memory(

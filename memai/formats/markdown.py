@@ -59,7 +59,8 @@ _LINKS = ("relations", "related", "links")
 class Document(NamedTuple):
     """One file, taken apart.
 
-    `key` names it wherever it lies; `kind` is note, bank, instructions, decision or plain.
+    `key` names it wherever it lies; `kind` is note, bank, instructions, decision or plain; `kept`
+    are the sections that become memories.
     """
 
     path: str
@@ -69,6 +70,7 @@ class Document(NamedTuple):
     head: dict[str, Any]
     body: str
     sections: tuple[Section, ...]
+    kept: tuple[Section, ...]
 
     def keys(self) -> list[str]:
         """Return the keys of its memories."""
@@ -76,7 +78,7 @@ class Document(NamedTuple):
             return [self.key]
         found: dict[str, int] = {}
         keys = []
-        for section in self.sections:
+        for section in self.kept:
             name = " > ".join(section.path)
             found[name] = found.get(name, 0) + 1
             again = f" ({found[name]})" if found[name] > 1 else ""
@@ -100,7 +102,8 @@ def document(text: str, path: str, label: str) -> Document:
     if kind == "note" and given is not None:
         # A number of 128 bits is the same note anywhere, a word is so among its neighbours.
         key = given if re.fullmatch(r"[0-9a-fA-F-]{32,36}", given) else f"{label}/{given}"
-    return Document(path, key, kind, title, head, body, cut)
+    kept = tuple(s for s in cut if kind != "decision" or not decisions.is_trivial(s))
+    return Document(path, key, kind, title, head, body, cut, kept)
 
 
 def _kind(path: str, head: dict[str, Any], cut: tuple[Section, ...]) -> str:
@@ -188,9 +191,7 @@ def _sections(doc: Document, home: Home, updated: str) -> Iterator[Incoming]:
     if doc.kind == "decision":
         kind = ["adr", *decisions.status(doc.head, doc.sections)]
     about = _first(doc.head, _CREATED)
-    for section, key in zip(doc.sections, doc.keys(), strict=True):
-        if doc.kind == "decision" and decisions.is_trivial(section):
-            continue
+    for section, key in zip(doc.kept, doc.keys(), strict=True):
         path = section.path if section.path[:1] == (doc.title,) else (doc.title, *section.path)
         day = next((found for name in reversed(path) if (found := _DAY.search(name))), None)
         created = " ".join(filter(None, day.groups())) if day else about

@@ -23,9 +23,7 @@ _KNOWN = frozenset((*_FIELDS, "relations", "extra"))
 # What editors know by these names; anything else that is extra stands below `extra`.
 _EDITORS = frozenset("aliases cssclasses cssclass publish permalink title description".split())
 # A link to a page: its uid ends the name of the file, or is what the link shows.
-_LINK = re.compile(
-    r"\[\[[^\]]*?\b([0-9a-hjkmnp-tv-z]{10})(?:\.md)?(?:#[^\]|]*)?(?:\|[^\]]*)?\]\]"
-)
+_LINK = re.compile(r"\[\[[^\]]*?\b([0-9a-hjkmnp-tv-z]{10})(?:\.md)?(?:#[^\]|]*)?(?:\|[^\]]*)?\]\]")
 _SHOWN = re.compile(r"\[\[[^\]]*\|([0-9a-hjkmnp-tv-z]{10})\]\]")
 _WORD = re.compile(r"[^\W_]+(?:[._+-][^\W_]+)*")
 _STAMP = re.compile(r"^updated_at:[^\r\n]*", re.MULTILINE)
