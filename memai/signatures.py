@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
+from memai import records, store, vocabulary
 from memai.shapes import Param, Parameter, Signature
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _KINDS: "dict[type, Kind]" = {str: "text", int: "integer", float: "number", bool
 
 def read(function: Callable[..., Any]) -> Signature:
     """Take a function apart; raises TypeError for a shape that is not in the list above."""
-    signature = inspect.signature(function)
+    signature = inspect.signature(function, locals=_Names(), eval_str=True)
     summary, _, body = inspect.cleandoc(function.__doc__ or "").partition("\n")
     parameters = list(signature.parameters.values())[1:]  # the first is the store
     return Signature(
@@ -37,6 +38,17 @@ def read(function: Callable[..., Any]) -> Signature:
         parameters=tuple(_parameter(function.__name__, p) for p in parameters),
         returns=signature.return_annotation,
     )
+
+
+class _Names(dict[str, Any]):
+    """What annotations may name where they are not evaluated: words, records, the store."""
+
+    def __missing__(self, name: str) -> Any:
+        """Find a name; raises KeyError."""
+        for room in (vocabulary, records, store):
+            if hasattr(room, name):
+                return getattr(room, name)
+        raise KeyError(name)
 
 
 def _parameter(where: str, parameter: inspect.Parameter) -> Parameter:

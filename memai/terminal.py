@@ -7,11 +7,10 @@ clipboard), what turns the reading direction, and what nobody can see is shown a
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from typing import TYPE_CHECKING
+from memai.lean import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 # C0, DEL, C1, soft hyphen, fillers, directions, zero widths, separators, annotations, BOM,
@@ -23,14 +22,16 @@ _HAZARDS = (
 )
 _JOINERS = "\u200c\u200d"
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_SUSPECT = re.compile(f"[{_HAZARDS}{_JOINERS}{_SELECTORS}]")
-_FIRST_LINE = re.compile("\\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")
+_SUSPECT = f"[{_HAZARDS}{_JOINERS}{_SELECTORS}]"
+_FIRST_LINE = "\\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*"
 _NAMES = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}
 
 
 def _is_base(character: str) -> bool:
     """Whether a joiner or selector has business beside `character`: no one writes them in ASCII."""
-    return character > "\x7f" and not _SUSPECT.match(character)
+    import re
+
+    return character > "\x7f" and not re.match(_SUSPECT, character)
 
 
 def _harmless(match: re.Match[str]) -> bool:
@@ -61,16 +62,22 @@ def safe(text: str, *, newlines: bool = True, tabs: bool = True) -> str:
     Line feeds and tabs stay unless `newlines` or `tabs` is False. Joiners and variation selectors
     stay where languages and emoji need them. Safe text comes back unchanged.
     """
+    if text.isascii() and text.isprintable():
+        return text
+    import re
+
     kept = ("\n" if newlines else "") + ("\t" if tabs else "")
 
     def shown(match: re.Match[str]) -> str:
         return match[0] if match[0] in kept or _harmless(match) else _escape(match[0])
 
-    return _SUSPECT.sub(shown, text)
+    return re.sub(_SUSPECT, shown, text)
 
 
 def _columns(text: str) -> Iterator[int]:
     """Give the columns that each character of `text` adds."""
+    import unicodedata
+
     before, added = "", 0
     for character in text:
         if character < "\u0300":
@@ -113,5 +120,7 @@ def cut(text: str, columns: int) -> str:
 
 def one_line(text: str) -> str:
     """Return the first line of `text` that is not blank, its white space folded to blanks."""
-    line = _FIRST_LINE.search(text)
+    import re
+
+    line = re.search(_FIRST_LINE, text)
     return " ".join(line[0].split()) if line else ""

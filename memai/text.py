@@ -12,10 +12,15 @@ import re
 import unicodedata
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+
+from memai import folding
+from memai.lean import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+compose = folding.compose
+fold = folding.fold
 
 NORMALISATION = 1
 """Version of the recipe of `index_words`; a store remembers which one filled its index."""
@@ -97,27 +102,6 @@ def _signs() -> dict[int, int]:
         for sign in range(low, high)
         if unicodedata.category(chr(sign))[0] == "M"
     }
-
-
-def _without_accents(run: re.Match[str]) -> str:
-    return "".join(c for c in run[0] if not unicodedata.combining(c))
-
-
-def compose(text: str) -> str:
-    """Return `text` in NFKC, in linear time.
-
-    Sorting a run of combining marks is quadratic, so runs that no language writes lose theirs.
-    """
-    if text.isascii():
-        return text
-    return unicodedata.normalize("NFKC", re.sub(r"[^\w\s!-~]{64,}", _without_accents, text))
-
-
-def fold(text: str) -> str:
-    """Return `text` in NFKC and without case: equal for what a reader would call the same."""
-    if text.isascii():
-        return text.lower()
-    return compose(compose(text).casefold())
 
 
 def prepare(text: str) -> str:

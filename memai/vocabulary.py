@@ -7,6 +7,7 @@ thing in every operation, so its help is neutral between writing it and filterin
 
 from typing import Annotated, Literal, get_args
 
+from memai import limits
 from memai.shapes import Param as Param  # noqa: PLC0414 - it is one of the words
 
 MemoryType = Literal["note", "checkpoint", "anti_pattern", "reasoning", "handoff"]
@@ -17,20 +18,17 @@ MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
 STATUSES: tuple[Status, ...] = get_args(Status)
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
-# Relations that memai itself understands; any other word is a relation too.
-SUPERSEDES = "supersedes"
-RELATIONS = (SUPERSEDES, "relates_to", "contradicts", "derived_from")
-
-# How "no domain at all" is written where a domain is expected.
-NO_DOMAIN = "-"
-
-MAX_CONTENT_BYTES = 1_000_000
-MAX_TAGS = 64
-MAX_TAG_CHARACTERS = 64
-MAX_NAME_CHARACTERS = 200  # domain, session, source, key, relation, reason: a line, not a text
-MAX_REASON_CHARACTERS = 2_000
-MAX_LIMIT = 1_000
-ANSWER_BYTES = 20_000  # about 5,000 tokens: the largest answer an agent gets unasked
+# Words and bounds that code knows by themselves; `memai.limits` needs no `typing`.
+SUPERSEDES = limits.SUPERSEDES
+RELATIONS = limits.RELATIONS
+NO_DOMAIN = limits.NO_DOMAIN
+MAX_CONTENT_BYTES = limits.MAX_CONTENT_BYTES
+MAX_TAGS = limits.MAX_TAGS
+MAX_TAG_CHARACTERS = limits.MAX_TAG_CHARACTERS
+MAX_NAME_CHARACTERS = limits.MAX_NAME_CHARACTERS
+MAX_REASON_CHARACTERS = limits.MAX_REASON_CHARACTERS
+MAX_LIMIT = limits.MAX_LIMIT
+ANSWER_BYTES = limits.ANSWER_BYTES
 
 Content = Annotated[str, Param("The text to keep.", positional=True, stdin=True)]
 Query = Annotated[str, Param("What to look for, in any words.", positional=True, stdin=True)]

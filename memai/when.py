@@ -5,14 +5,15 @@ that texts sort as times do. What is typed or shown is in the zone of the caller
 system's). A local time that a change of clocks leaves out is moved forward by what was left out;
 one that happens twice means the first.
 
-`datetime` is imported where it is used: it costs a millisecond, and most commands only need now().
+`datetime` and `re` are imported where they are used: most commands only show times and read now().
 """
 
-import re
+from __future__ import annotations
+
 import time
-from typing import TYPE_CHECKING
 
 from memai import errors
+from memai.lean import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,7 +24,6 @@ ACCEPTED = (
     "'3 days ago'"
 )
 
-# Compiled on first use: the store needs this room on every command, and these on few.
 _ISO = (
     r"(\d{4})-(\d\d)-(\d\d)"
     r"(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,6})\d*)?)?(?: ?(Z|[+-]\d\d(?::?\d\d)?))?)?"
@@ -76,8 +76,18 @@ def to_micros(iso: str) -> int:
 
 
 def from_micros(micros: int) -> str:
-    """Turn microseconds since 1970 into the stored form; OverflowError past the years 1 to 9999."""
-    return _stored(_at(micros))
+    """Turn microseconds since 1970 into the stored form; OverflowError past the years 1 to 9999.
+
+    Without `datetime`, whose import takes longer than a hundred of these.
+    """
+    seconds, rest = divmod(micros, 1_000_000)
+    try:
+        year, month, day, hour, minute, second = time.gmtime(seconds)[:6]
+    except (OSError, ValueError) as error:
+        raise OverflowError(str(error)) from None
+    if not 1 <= year <= 9999:
+        raise OverflowError(f"year {year}")
+    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{rest:06d}Z"
 
 
 def since(text: str, *, parameter: str = "since") -> str:
@@ -147,7 +157,8 @@ def _instants(text: str, parameter: str) -> tuple[str, str]:
     return _stored(first), _stored(last)
 
 
-def _iso(words: str) -> "tuple[datetime, datetime] | None":
+def _iso(words: str) -> tuple[datetime, datetime] | None:
+    import re
     from datetime import UTC, datetime, timedelta
 
     match = re.fullmatch(_ISO, words, re.ASCII | re.IGNORECASE)
@@ -178,7 +189,7 @@ def _iso(words: str) -> "tuple[datetime, datetime] | None":
     return instant, instant
 
 
-def _named(words: str) -> "tuple[datetime, datetime] | None":
+def _named(words: str) -> tuple[datetime, datetime] | None:
     from datetime import timedelta
 
     present = _at(clock())
@@ -199,7 +210,8 @@ def _named(words: str) -> "tuple[datetime, datetime] | None":
     return None
 
 
-def _ago(words: str) -> "tuple[datetime, datetime] | None":
+def _ago(words: str) -> tuple[datetime, datetime] | None:
+    import re
     from datetime import timedelta
 
     match = re.fullmatch(_AGO, words, re.ASCII)
@@ -218,14 +230,14 @@ def _ago(words: str) -> "tuple[datetime, datetime] | None":
     return instant, instant
 
 
-def _days(midnight: "datetime", days: int) -> "tuple[datetime, datetime]":
+def _days(midnight: datetime, days: int) -> tuple[datetime, datetime]:
     """Find the first and last instants of so many local days."""
     from datetime import timedelta
 
     return _utc(midnight), _utc(midnight + timedelta(days=days)) - timedelta(microseconds=1)
 
 
-def _months_before(wall: "datetime", months: int) -> "datetime":
+def _months_before(wall: datetime, months: int) -> datetime:
     """Go back so many months; a day that the month does not have becomes its last."""
     import calendar
 
@@ -237,24 +249,24 @@ def _months_before(wall: "datetime", months: int) -> "datetime":
     return wall.replace(year=year, month=month, day=day)
 
 
-def _at(micros: int) -> "datetime":
+def _at(micros: int) -> datetime:
     from datetime import UTC, datetime, timedelta
 
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
-def _local(micros: int) -> "datetime":
+def _local(micros: int) -> datetime:
     try:
         return _at(micros).astimezone()
     except OverflowError:  # the first or last day of all has no local form in some zones
         return _at(micros)
 
 
-def _wall(instant: "datetime") -> "datetime":
+def _wall(instant: datetime) -> datetime:
     return instant.astimezone().replace(tzinfo=None)
 
 
-def _utc(wall: "datetime") -> "datetime":
+def _utc(wall: datetime) -> datetime:
     """Find the instant of a time on the wall clock.
 
     timestamp() and not astimezone(): the latter gives a time that the clocks leave out the offset
@@ -267,5 +279,5 @@ def _utc(wall: "datetime") -> "datetime":
     return _at(seconds * 1_000_000 + wall.microsecond)
 
 
-def _stored(instant: "datetime") -> str:
+def _stored(instant: datetime) -> str:
     return instant.replace(tzinfo=None).isoformat("T", "microseconds") + "Z"

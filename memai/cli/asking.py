@@ -1,18 +1,22 @@
 """What a command takes from elsewhere than its line: standard input, a file, an editor."""
 
+from __future__ import annotations
+
 import sys
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
 
 from memai.cli import output
-from memai.cli.choices import Choices
 from memai.errors import UsageError
-from memai.operations import Operation
-from memai.records import Changed
-from memai.shapes import Parameter, Signature
+from memai.lean import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, Self
+
+    from memai.cli.choices import Choices
     from memai.cli.editor import Draft
+    from memai.operations import Operation
+    from memai.records import Changed
+    from memai.shapes import Parameter, Signature
     from memai.store import Store
 
 # More is refused before it fills the memory; the operations have their own, smaller limits.
@@ -27,7 +31,7 @@ class Asking:
         choices: Choices,
         operation: Operation,
         signature: Signature,
-        store: "Store",
+        store: Store,
     ) -> None:
         self.choices = choices
         self.operation = operation
@@ -79,6 +83,8 @@ class Asking:
         """Return the answer if the uids were to come from standard input and none came."""
         if not self.empty_input:
             return None
+        from memai.records import Changed
+
         return Changed((), (), ("No uids on standard input: nothing was changed.",))
 
     def _value(self, p: Parameter, value: Any, file: str | None) -> Any:

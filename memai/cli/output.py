@@ -4,27 +4,33 @@ Results go to standard output, remarks to standard error. On a terminal an answe
 its width; in a pipe it is tab-separated, one row a line, uncut; with --json it is one object.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, TextIO
 
 from memai import records
-from memai.cli.choices import Choices
 from memai.errors import MemaiError
+from memai.lean import TYPE_CHECKING, NamedTuple
 
-Form = Literal["json", "jsonl", "quiet", "rows", "screen"]
+if TYPE_CHECKING:
+    from typing import Any, Literal, TextIO
 
+    from memai.cli.choices import Choices
+
+    Form = Literal["json", "jsonl", "quiet", "rows", "screen"]
 
 # Answers that are one list, and nothing but that: these can be empty, and a line for each item.
-_LISTS: dict[type, str] = {
-    records.Listed: "memories",
-    records.Found: "hits",
-    records.Duplicates: "pairs",
-    records.Domains: "domains",
-    records.Related: "relations",
-    records.History: "versions",
-    records.Backups: "backups",
+# By the names of the records, so that no other record than that of the answer is imported.
+_LISTS = {
+    "Listed": "memories",
+    "Found": "hits",
+    "Duplicates": "pairs",
+    "Domains": "domains",
+    "Related": "relations",
+    "History": "versions",
+    "Backups": "backups",
 }
 
 
@@ -252,19 +258,20 @@ def _items(answer: Any) -> tuple[Any, ...]:
 
 def _list(answer: Any) -> tuple[Any, ...] | None:
     """Return the list that is all of an answer, None where it is more than that."""
-    name = _LISTS.get(type(answer))
+    name = _LISTS.get(type(answer).__name__)
     return None if name is None else getattr(answer, name)
 
 
 def _remarks(answer: Any, *, counted: bool) -> Iterator[str]:
     """Yield what a reader of rows or lines must know and does not see in them."""
-    if isinstance(answer, records.Found) and answer.hits and not answer.close:
+    kind = type(answer).__name__
+    if kind == "Found" and answer.hits and not answer.close:
         yield "No close match: these are the nearest."
-    elif _list(answer) == () or (isinstance(answer, records.Pulse) and not any(answer[1:5])):
+    elif _list(answer) == () or (kind == "Pulse" and not any(answer[1:5])):
         yield "Nothing was found."
-    if not isinstance(answer, records.Listed | records.Found) or answer.next is None:
+    if kind not in ("Listed", "Found") or answer.next is None:
         return
     if answer.truncated:
         yield f"Cut at --max-bytes; go on with --after {answer.next}."
-    elif isinstance(answer, records.Listed) and not counted:
+    elif kind == "Listed" and not counted:
         yield f"There are more: go on with --after {answer.next}, or say how many with -n."

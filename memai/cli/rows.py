@@ -4,30 +4,34 @@ A backslash, and every character that would break a row or that a terminal would
 as an escape (``\\``, ``\t``, ``\n``, ``\r``, ``\x1b``, ``\u2028``), as `printf %b` reads it.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from __future__ import annotations
 
 from memai import records
-from memai.vocabulary import NO_DOMAIN
+from memai.lean import TYPE_CHECKING
+from memai.limits import NO_DOMAIN
 
-_SPECIAL = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+_SPECIAL = "[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029]"
 _NAMES = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def rows(answer: Any, *, verbose: bool = False) -> Iterator[str]:
     """Yield the lines of an answer."""
-    if isinstance(answer, records.Shown):
+    if type(answer).__name__ == "Shown":
         yield from _shown(answer)
         return
-    describe = _ROWS.get(type(answer), _any)
+    describe = _ROWS.get(type(answer).__name__, _any)
     for row in describe(answer, verbose):
         yield "\t".join(field(value) for value in row) + "\n"
 
 
 def names(answer: Any) -> Iterator[str]:
     """Yield the lines of --quiet: uids, or what else names the things of an answer."""
-    describe = _NAMES_OF.get(type(answer), lambda _answer: ())
+    describe = _NAMES_OF.get(type(answer).__name__, lambda _answer: ())
     for name in describe(answer):
         yield field(name) + "\n"
 
@@ -40,7 +44,12 @@ def field(value: Any) -> str:
         return ",".join(field(item) for item in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return _SPECIAL.sub(_escape, str(value))
+    shown = str(value)
+    if shown.isprintable() and "\\" not in shown:
+        return shown
+    import re
+
+    return re.sub(_SPECIAL, _escape, shown)
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -163,45 +172,46 @@ def _uids(items: Iterable[Any]) -> Iterator[str]:
         yield item.uid
 
 
-_ROWS: dict[type, Callable[[Any, bool], Iterable[tuple[Any, ...]]]] = {
-    records.Written: lambda a, _v: [(a.uid,)],
-    records.Changed: lambda a, _v: [(uid,) for uid in a.uids],
-    records.Connected: lambda a, _v: [(a.relation.from_uid, a.relation.type, a.relation.to_uid)],
-    records.Purged: lambda a, _v: [(a.uid,)],
-    records.Listed: _listed,
-    records.Found: _found,
-    records.Pulse: _pulse,
-    records.Related: _related,
-    records.History: _history,
-    records.Domains: lambda a, _v: [
+# By the names of the records, so that no other record than that of the answer is imported.
+_ROWS: dict[str, Callable[[Any, bool], Iterable[tuple[Any, ...]]]] = {
+    "Written": lambda a, _v: [(a.uid,)],
+    "Changed": lambda a, _v: [(uid,) for uid in a.uids],
+    "Connected": lambda a, _v: [(a.relation.from_uid, a.relation.type, a.relation.to_uid)],
+    "Purged": lambda a, _v: [(a.uid,)],
+    "Listed": _listed,
+    "Found": _found,
+    "Pulse": _pulse,
+    "Related": _related,
+    "History": _history,
+    "Domains": lambda a, _v: [
         (d.domain, d.memories, d.current, d.latest_at, d.spellings) for d in a.domains
     ],
-    records.Renamed: lambda a, _v: [(a.domain, a.new, a.memories)],
-    records.Spelling: lambda a, _v: [(a.policy, a.otherwise)],
-    records.Duplicates: lambda a, _v: [
+    "Renamed": lambda a, _v: [(a.domain, a.new, a.memories)],
+    "Spelling": lambda a, _v: [(a.policy, a.otherwise)],
+    "Duplicates": lambda a, _v: [
         (p.uid, p.other, p.score, p.method, p.why, p.first_line, p.other_first_line)
         for p in a.pairs
     ],
-    records.Health: lambda a, _v: [
+    "Health": lambda a, _v: [
         *([("ok", "all-is-well", ", ".join(a.checked), "")] if a.ok else []),
         *((f.level, f.code, f.message, f.fix or "") for f in a.findings),
     ],
     # Nothing unless asked (-q, -v, --json): cron would send it by mail every night.
-    records.BackedUp: lambda a, v: [(a.path, a.sha256, a.memories)] if v else [],
-    records.Backups: lambda a, _v: [
+    "BackedUp": lambda a, v: [(a.path, a.sha256, a.memories)] if v else [],
+    "Backups": lambda a, _v: [
         (b.path, b.created_at, b.state, b.memories, b.bytes, b.sha256) for b in a.backups
     ],
-    records.Imported: _imported,
+    "Imported": _imported,
 }
-_NAMES_OF: dict[type, Callable[[Any], Iterable[str]]] = {
-    records.Written: lambda a: [a.uid],
-    records.Changed: lambda a: a.uids,
-    records.Connected: lambda a: [a.relation.from_uid, a.relation.to_uid],
-    records.Purged: lambda a: [a.uid],
-    records.Listed: lambda a: _uids(a.memories),
-    records.Found: lambda a: _uids(a.hits),
-    records.Shown: lambda a: [a.memory.uid],
-    records.Pulse: lambda a: _uids(
+_NAMES_OF: dict[str, Callable[[Any], Iterable[str]]] = {
+    "Written": lambda a: [a.uid],
+    "Changed": lambda a: a.uids,
+    "Connected": lambda a: [a.relation.from_uid, a.relation.to_uid],
+    "Purged": lambda a: [a.uid],
+    "Listed": lambda a: _uids(a.memories),
+    "Found": lambda a: _uids(a.hits),
+    "Shown": lambda a: [a.memory.uid],
+    "Pulse": lambda a: _uids(
         [
             *([a.latest_checkpoint.memory] if a.latest_checkpoint else []),
             *a.handoffs,
@@ -209,12 +219,12 @@ _NAMES_OF: dict[type, Callable[[Any], Iterable[str]]] = {
             *a.recent_notes,
         ]
     ),
-    records.Related: lambda a: _uids(a.relations),
-    records.History: lambda a: [a.uid],
-    records.Domains: lambda a: [d.domain or NO_DOMAIN for d in a.domains],
-    records.Renamed: lambda a: a.uids,
-    records.Duplicates: lambda a: [uid for p in a.pairs for uid in (p.uid, p.other)],
-    records.BackedUp: lambda a: [a.path],
-    records.Backups: lambda a: [b.path for b in a.backups],
-    records.Recovered: lambda a: [a.path],
+    "Related": lambda a: _uids(a.relations),
+    "History": lambda a: [a.uid],
+    "Domains": lambda a: [d.domain or NO_DOMAIN for d in a.domains],
+    "Renamed": lambda a: a.uids,
+    "Duplicates": lambda a: [uid for p in a.pairs for uid in (p.uid, p.other)],
+    "BackedUp": lambda a: [a.path],
+    "Backups": lambda a: [b.path for b in a.backups],
+    "Recovered": lambda a: [a.path],
 }

@@ -1,25 +1,27 @@
 """How a command runs: gather what it takes, ask the operation, print the answer."""
 
+from __future__ import annotations
+
 import gc
 import os
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
 
 from memai import place
-from memai.cli.choices import Choices
-from memai.operations import Operation
+from memai.lean import TYPE_CHECKING
+from memai.limits import NO_DOMAIN, UNBOUNDED
 from memai.records import Caller
 from memai.settings import Settings, resolve
-from memai.shapes import Signature
-from memai.vocabulary import NO_DOMAIN
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from memai.cli.choices import Choices
+    from memai.operations import Operation
+    from memai.shapes import Signature
     from memai.store import Store
 
 # Their answers are cut to a number of bytes of JSON for the sake of agents. What a person or a
 # pipe reads is not that JSON, so without --json they are cut only when --max-bytes says so.
 _CUT_AS_JSON = frozenset(("list", "search", "recall", "duplicates"))
-_WHOLE = 1 << 40
 _TO_PICK_FROM = 200  # memories, if the line does not say how many
 
 
@@ -38,14 +40,13 @@ def perform(
         with asking.Asking(choices, operation, signature, store) as asked:
             arguments = asked.arguments(given)
             if operation.name in _CUT_AS_JSON and not choices.json:
-                arguments.setdefault("max_bytes", _WHOLE)
+                arguments.setdefault("max_bytes", UNBOUNDED)
             if picking:
                 arguments.setdefault("limit", _TO_PICK_FROM)
             if not gc.isenabled():
                 gc.freeze()  # what is there now stays: no use in looking through it again
                 gc.enable()
-            with _watched(operation, store, choices):
-                answer = asked.nothing() or operation.function(store, **arguments)
+            answer = asked.nothing() or _ask(operation, store, choices, arguments)
         if picking:
             from memai.cli import pick
 
@@ -56,18 +57,17 @@ def perform(
         store.close()
 
 
-def _watched(
-    operation: Operation, store: "Store", choices: Choices
-) -> AbstractContextManager[None]:
-    """Show how far work has come that may take long."""
+def _ask(operation: Operation, store: Store, choices: Choices, arguments: dict[str, Any]) -> Any:
+    """Return the answer of an operation; show how far work has come that may take long."""
     if operation.group != "look after":
-        return nullcontext()
+        return operation.function(store, **arguments)
     from memai.cli import progress
 
-    return progress.watched(store, choices, operation.name)
+    with progress.watched(store, choices, operation.name):
+        return operation.function(store, **arguments)
 
 
-def opened(choices: Choices) -> "Store":
+def opened(choices: Choices) -> Store:
     """Return the store that the options and the environment name, for the caller they name."""
     from memai.store import open_store
 
@@ -90,7 +90,7 @@ def _caller(settings: Settings) -> Caller:
     )
 
 
-def _here() -> "place.AtHand | None":
+def _here() -> place.AtHand | None:
     """Return the domain of this folder, None where it has none or was removed."""
     try:
         folder = os.getcwd()

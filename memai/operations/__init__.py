@@ -4,11 +4,14 @@ Each operation is an ordinary typed function of an open store; its docstring and
 that the command line, the MCP server, the manual and the completions know of it.
 """
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from __future__ import annotations
+
+from memai.lean import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Literal
+
     from memai.operations.comparing import duplicates as duplicates
     from memai.operations.copies import backup as backup
     from memai.operations.copies import backups as backups
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
     from memai.operations.writing import note as note
     from memai.operations.writing import reasoning as reasoning
 
-Group = Literal["write", "read", "curate", "look after"]
+    Group = Literal["write", "read", "curate", "look after"]
 
 
 class Operation(NamedTuple):
@@ -70,7 +73,10 @@ class Operation(NamedTuple):
     def function(self) -> Callable[..., Any]:
         """The function itself."""
         room, _, name = self.place.partition(".")
-        found: Callable[..., Any] = getattr(import_module(f"memai.operations.{room}"), name)
+        # As importlib.import_module does, without importing it and `warnings`.
+        found: Callable[..., Any] = getattr(
+            __import__(f"memai.operations.{room}", fromlist=(name,)), name
+        )
         return found
 
 

@@ -1,21 +1,29 @@
 """How much an answer may hold, and how the next one goes on."""
 
-import json
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from __future__ import annotations
 
+from memai.lean import TYPE_CHECKING
+from memai.limits import UNBOUNDED
 from memai.records import to_json
 
-Item = TypeVar("Item")
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, TypeVar
+
+    Item = TypeVar("Item")
 
 
 def size(record: Any) -> int:
     """Return the bytes a record takes as JSON, as both faces send it."""
+    import json
+
     return len(json.dumps(to_json(record), ensure_ascii=False, separators=(",", ":")).encode()) + 1
 
 
 def fitting(items: Iterable[Item], budget: int) -> list[Item]:
     """Return the first items that fit together; the first always does."""
+    if budget >= UNBOUNDED:
+        return list(items)
     kept: list[Item] = []
     left = budget
     for item in items:

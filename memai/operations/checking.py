@@ -1,15 +1,14 @@
 """What may be stored: every value a caller gives is looked at here, before anything is written."""
 
-import os
-import re
-from collections.abc import Iterable
+from __future__ import annotations
 
-from memai import credentials, text
+import os
+
+from memai import when
 from memai.errors import SecretFound, TooLarge, UsageError
-from memai.operations.spelling import POLICY, spelled
-from memai.records import Caller, Memory, Where
-from memai.store import Store
-from memai.vocabulary import (
+from memai.folding import fold
+from memai.lean import TYPE_CHECKING
+from memai.limits import (
     MAX_CONTENT_BYTES,
     MAX_NAME_CHARACTERS,
     MAX_REASON_CHARACTERS,
@@ -17,18 +16,23 @@ from memai.vocabulary import (
     MAX_TAGS,
     NO_DOMAIN,
 )
-from memai.when import since as parse_since
-from memai.when import until as parse_until
+from memai.records import Where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memai.records import Caller, Memory
+    from memai.store import Store
 
 # Crockford's base32, lower case: no i, l, o, u, so that a uid can be read aloud and typed.
 UID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 UID_LENGTH = 10  # 50 bits: among a million memories two collide with a chance of 1 in 2,000
 
-_INVISIBLE = re.compile(r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f"
-                        r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]+")  # fmt: skip
-
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_INVISIBLE = (
+    r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f"
+    r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]*"
+)
+_CONTROL = r"[\x00-\x1f\x7f-\x9f\u2028\u2029]"
 
 
 def new_uid() -> str:
@@ -39,7 +43,7 @@ def new_uid() -> str:
 def content(value: str, what: str = "content", advice: str = "Write what is to be kept.") -> str:
     """Return the text unchanged; raises UsageError, TooLarge for what cannot be kept."""
     _characters(value, what)
-    if not _INVISIBLE.sub("", value):
+    if _invisible(value):
         raise UsageError(reason=f"The {what} is empty. {advice}")
     size = len(value.encode())
     if size > MAX_CONTENT_BYTES:
@@ -59,6 +63,8 @@ def without_secrets(value: str, what: str, *, allow: bool, redact: bool) -> tupl
     """
     if allow:
         return value, []
+    from memai import credentials
+
     found = credentials.find(value)
     if not found:
         return value, []
@@ -78,6 +84,8 @@ def beside_content(memory: Memory, *, allow: bool) -> None:
 
     They cannot be redacted: what is left of a key, a tag or a domain would be another one.
     """
+    from memai import credentials
+
     for what in () if allow else ("source", "tags", "domain", "key", "session"):
         value = getattr(memory, what)
         found = credentials.find(", ".join(value) if what == "tags" else value) if value else []
@@ -96,9 +104,9 @@ def name(value: str | None, what: str, limit: int = MAX_NAME_CHARACTERS) -> str 
         return None
     _characters(value, what)
     trimmed = value.strip()
-    if not _INVISIBLE.sub("", trimmed):
+    if _invisible(trimmed):
         raise UsageError(reason=f"The {what} is empty. Leave it out or write one.")
-    if limit <= MAX_NAME_CHARACTERS and _CONTROL.search(trimmed):
+    if limit <= MAX_NAME_CHARACTERS and not _is_line(trimmed):
         raise UsageError(reason=f"The {what} must be one line without control characters.")
     if len(trimmed) > limit:
         raise TooLarge(
@@ -129,7 +137,7 @@ def tags(values: Iterable[str] | None, what: str = "tags") -> tuple[str, ...]:
     for value in values or ():
         trimmed = name(value, what, MAX_TAG_CHARACTERS)
         if trimmed is not None:
-            kept.setdefault(text.fold(trimmed), trimmed)
+            kept.setdefault(fold(trimmed), trimmed)
     if len(kept) > MAX_TAGS:
         raise TooLarge(what=f"The {what}", size=f"{len(kept)} entries", limit=MAX_TAGS, hint="")
     return tuple(kept.values())
@@ -143,6 +151,8 @@ def domain(value: str | None, store: Store) -> str | None:
     chosen = name(value if value is not None else store.caller.domain, "domain")
     if chosen is None or chosen == NO_DOMAIN:
         return None
+    from memai.operations.spelling import POLICY, spelled
+
     return spelled(_domain(chosen), store.meta(POLICY))
 
 
@@ -174,10 +184,10 @@ def where(
         domain=scope,
         type=type,
         session=name(session, "session"),
-        tags=tuple(text.fold(tag) for tag in _tags_filter(tags)),
+        tags=tuple(fold(tag) for tag in _tags_filter(tags)),
         status=status,
-        since=None if since is None else parse_since(since),
-        until=None if until is None else parse_until(until),
+        since=None if since is None else when.since(since),
+        until=None if until is None else when.until(until),
         current=not everything and status in (None, "active"),
     )
 
@@ -210,3 +220,21 @@ def _characters(value: str, what: str) -> None:
             reason=f"The {what} is not valid Unicode: a lone surrogate or a broken byte at "
             f"character {error.start}. Send it as UTF-8."
         ) from None
+
+
+def _invisible(value: str) -> bool:
+    """Whether a text holds nothing that is seen."""
+    if value.isascii():
+        return not value.strip()
+    import re
+
+    return re.fullmatch(_INVISIBLE, value) is not None
+
+
+def _is_line(value: str) -> bool:
+    """Whether a text holds no control character and no break of lines."""
+    if value.isprintable():
+        return True
+    import re
+
+    return re.search(_CONTROL, value) is None

@@ -1,48 +1,48 @@
 """Operations that read by time, by uid or by place; search has its own room."""
 
-import re
+from __future__ import annotations
 
-from memai import passages, text
+from memai import records
 from memai.errors import UsageError
+from memai.folding import fold
+from memai.lean import TYPE_CHECKING
+from memai.limits import ANSWER_BYTES, NO_DOMAIN
 from memai.operations import checking
 from memai.operations.budget import first_line, fitting, shortened, size
-from memai.records import (
-    Digest,
-    DomainCount,
-    Domains,
-    Head,
-    LatestCheckpoint,
-    Linked,
-    Listed,
-    Memory,
-    Omitted,
-    Pulse,
-    Related,
-    Shown,
-    Where,
-)
-from memai.store import Store
-from memai.vocabulary import (
-    ANSWER_BYTES,
-    NO_DOMAIN,
-    After,
-    All,
-    Domain,
-    Here,
-    Limit,
-    MaxBytes,
-    Outline,
-    Session,
-    Since,
-    SpanValue,
-    StatusValue,
-    Tags,
-    Type,
-    Uid,
-    Until,
-)
 
-_SPAN = re.compile(r"(\d{0,9}):(\d{0,9})", re.ASCII)
+if TYPE_CHECKING:
+    from memai.records import (
+        Digest,
+        DomainCount,
+        Domains,
+        Head,
+        LatestCheckpoint,
+        Linked,
+        Listed,
+        Memory,
+        Pulse,
+        Related,
+        Shown,
+        Where,
+    )
+    from memai.store import Store
+    from memai.vocabulary import (
+        After,
+        All,
+        Domain,
+        Here,
+        Limit,
+        MaxBytes,
+        Outline,
+        Session,
+        Since,
+        SpanValue,
+        StatusValue,
+        Tags,
+        Type,
+        Uid,
+        Until,
+    )
 
 
 def list_memories(
@@ -78,7 +78,7 @@ def list_memories(
     memories = fitting(page[:limit], max_bytes)
     more = len(page) > len(memories)
     notes = () if page or after else scope_notes(store, where)
-    return Listed(
+    return records.Listed(
         truncated=len(memories) < min(len(page), limit),
         memories=tuple(memories),
         next=memories[-1].uid if more else None,
@@ -95,10 +95,7 @@ def show(
     notes: tuple[str, ...] = ()
     following: str | None = None
     if span is not None:
-        found = _SPAN.fullmatch(span.strip())
-        if found is None:
-            raise UsageError(reason=f"The span '{span}' is not START:END, as in 120:480.")
-        start, end = int(found[1] or 0), min(int(found[2] or len(whole)), len(whole))
+        start, end = _offsets(span, len(whole))
         if start >= end:
             raise UsageError(reason=f"The span '{span}' holds nothing of {len(whole)} characters.")
         memory = memory._replace(content=whole[start:end])
@@ -106,17 +103,30 @@ def show(
         following = f"{end}:" if end < len(whole) else None
     heads: tuple[Head, ...] = ()
     if outline:
-        heads = tuple(Head(*head) for head in passages.outline(whole, passages.passages(whole)))
+        from memai import passages
+
+        heads = tuple(
+            records.Head(*head) for head in passages.outline(whole, passages.passages(whole))
+        )
         memory = memory._replace(content=shortened(whole, 200))
         notes = (*notes, f"{len(whole)} characters; read a part with span START:END.")
     history, relations = tuple(store.history(memory.uid)), linked(store, memory.uid)
-    return Shown(False, memory, history, relations, heads, following, notes)
+    return records.Shown(False, memory, history, relations, heads, following, notes)
+
+
+def _offsets(span: str, most: int) -> tuple[int, int]:
+    """Return where a span begins and ends; raises UsageError."""
+    first, colon, last = span.strip().partition(":")
+    numbers = [part for part in (first, last) if part]
+    if not colon or not all(n.isascii() and n.isdecimal() and len(n) < 10 for n in numbers):
+        raise UsageError(reason=f"The span '{span}' is not START:END, as in 120:480.")
+    return int(first or 0), min(int(last or most), most)
 
 
 def relations(store: Store, uid: Uid) -> Related:
     """List what a memory is related to, in both directions."""
     whole = store.resolve(uid)
-    return Related(whole, linked(store, whole))
+    return records.Related(whole, linked(store, whole))
 
 
 def domains(store: Store, *, here: Here = False) -> Domains:
@@ -130,20 +140,20 @@ def domains(store: Store, *, here: Here = False) -> Domains:
         return _domain_at_hand(store, found)
     drift = [d for d in found if d.spellings]
     notes = tuple(f"{d.domain} is also written {', '.join(d.spellings[1:])}." for d in drift)
-    return Domains(tuple(found), notes)
+    return records.Domains(tuple(found), notes)
 
 
 def _domain_at_hand(store: Store, known: list[DomainCount]) -> Domains:
     """Say which domain is at hand, why, and what it holds with what is below it."""
     at_hand = store.caller.domain
     if at_hand is None:
-        return Domains((), ("No domain is at hand: writes without one have none.",))
-    wanted = text.fold(at_hand)
+        return records.Domains((), ("No domain is at hand: writes without one have none.",))
+    wanted = fold(at_hand)
     inside = [
-        d for d in known if (text.fold(d.domain or "") + "/").startswith(wanted + "/") and d.domain
+        d for d in known if (fold(d.domain or "") + "/").startswith(wanted + "/") and d.domain
     ]
     why = f"The domain at hand is '{at_hand}', from {store.caller.domain_from or 'the caller'}."
-    return Domains(tuple(inside), (why, *(() if inside else ("It holds nothing yet.",))))
+    return records.Domains(tuple(inside), (why, *(() if inside else ("It holds nothing yet.",))))
 
 
 def pulse(
@@ -168,12 +178,12 @@ def pulse(
 
     found = latest("checkpoint", 1)
     groups = {type: latest(type, limit) for type in ("handoff", "anti_pattern", "note")}
-    left_out = Omitted(0, 0, 0, _reading_hint(scope))
-    answer = Pulse(scope.domain, None, (), (), (), left_out)
+    left_out = records.Omitted(0, 0, 0, _reading_hint(scope))
+    answer = records.Pulse(scope.domain, None, (), (), (), left_out)
     budget = max_bytes - size(answer) - _RESERVE
     notes: list[str] = []
     if found:
-        whole = LatestCheckpoint(found[0], linked(store, found[0].uid))
+        whole = records.LatestCheckpoint(found[0], linked(store, found[0].uid))
         checkpoint = _cut(whole, budget)
         if checkpoint != whole:
             notes.append(f"The checkpoint did not fit: see 'memai show {found[0].uid}'.")
@@ -219,7 +229,7 @@ def linked(store: Store, uid: str) -> tuple[Linked, ...]:
         other = relation.to_uid if outgoing else relation.from_uid
         line = first_line(store.get(other).content)
         seen.append(
-            Linked(
+            records.Linked(
                 "to" if outgoing else "from",
                 relation.type,
                 other,
@@ -237,16 +247,16 @@ def scope_notes(store: Store, where: Where) -> tuple[str, ...]:
     if where.domain is None or where.domain == NO_DOMAIN:
         return ()
     known = store.domains()
-    wanted = text.fold(where.domain)
+    wanted = fold(where.domain)
     names = [d for d in known if d.domain is not None]
-    if any(text.fold(d.domain or "").split("/")[0] == wanted.split("/")[0] for d in names):
-        exact = [d for d in names if text.fold(d.domain or "") == wanted]
+    if any(fold(d.domain or "").split("/")[0] == wanted.split("/")[0] for d in names):
+        exact = [d for d in names if fold(d.domain or "") == wanted]
         if exact:
             return ()
     from difflib import SequenceMatcher  # only when a scope turned out empty
 
     def likeness(name: str) -> float:
-        folded = text.fold(name)
+        folded = fold(name)
         if wanted in folded or folded in wanted:
             return 1.0
         return SequenceMatcher(None, wanted, folded).ratio()
@@ -261,7 +271,7 @@ def scope_notes(store: Store, where: Where) -> tuple[str, ...]:
 
 def _digest(memory: Memory) -> Digest:
     """Return a memory shortened for pulse."""
-    return Digest(
+    return records.Digest(
         memory.uid,
         memory.domain,
         memory.created_at,
@@ -278,7 +288,7 @@ def _cut(checkpoint: LatestCheckpoint, most: int) -> LatestCheckpoint | None:
     if size(checkpoint) <= most:
         return checkpoint
     content = checkpoint.memory.content
-    bare = LatestCheckpoint(checkpoint.memory._replace(content="…"), ())
+    bare = records.LatestCheckpoint(checkpoint.memory._replace(content="…"), ())
     room = most - size(bare)
     if room < _WORTH_SHOWING:
         return None
@@ -289,7 +299,9 @@ def _cut(checkpoint: LatestCheckpoint, most: int) -> LatestCheckpoint | None:
             fits = middle
         else:
             above = middle
-    return LatestCheckpoint(checkpoint.memory._replace(content=content[:fits].rstrip() + "…"), ())
+    return records.LatestCheckpoint(
+        checkpoint.memory._replace(content=content[:fits].rstrip() + "…"), ()
+    )
 
 
 def _reading_hint(scope: Where) -> str:

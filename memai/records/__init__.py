@@ -7,8 +7,6 @@ name says otherwise. Named tuples, not dataclasses: at start-up a class costs 0.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from memai.lean import TYPE_CHECKING
 from memai.records.core import (
     Caller as Caller,
@@ -104,7 +102,8 @@ def __getattr__(name: str) -> Any:
     """Find a record in the room of its answers."""
     if not name.startswith("_"):
         for room in _ROOMS:
-            found = getattr(import_module(f"memai.records.{room}"), name, None)
+            # As importlib.import_module does, without importing it and `warnings`.
+            found = getattr(__import__(f"memai.records.{room}", fromlist=(name,)), name, None)
             if found is not None:
                 globals()[name] = found
                 return found

@@ -4,12 +4,11 @@ While a connection is open, this process must not touch the file by other means:
 descriptor of it drops SQLite's locks, and the next process then believes it is alone.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import time
-from collections.abc import Sequence
-from types import TracebackType
-from typing import Any
 
 import apsw
 
@@ -22,6 +21,12 @@ from memai.errors import (
     NotWritable,
     StorageFault,
 )
+from memai.lean import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Any
 
 # For every connection. FULL: NORMAL lost acknowledged writes in 144 of 150 simulated power cuts,
 # FULL in none of 650. secure_delete: what was purged leaves the file. The rest is SQLite's advice

@@ -1,21 +1,10 @@
 """Memories, their history and their relations as rows."""
 
-import json
-import re
-from collections.abc import Sequence
-from typing import Any
+from __future__ import annotations
 
 from memai.errors import AmbiguousUid, NoSuchMemory
-from memai.records import (
-    Edit,
-    Embedded,
-    Memory,
-    Origin,
-    Passage,
-    Relation,
-    Space,
-    Where,
-)
+from memai.lean import TYPE_CHECKING
+from memai.records import Edit, Space
 from memai.store import SpaceChanged
 from memai.store.columns import (
     COLUMNS,
@@ -30,6 +19,7 @@ from memai.store.columns import (
     fields,
     instant,
     memory_of,
+    read_json,
     relation_of,
     row_of,
 )
@@ -37,10 +27,16 @@ from memai.store.connection import Connection
 from memai.store.sums import checksum, vector_checksum
 from memai.when import to_micros
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from memai.records import Embedded, Memory, Origin, Passage, Relation, Where
+
 ERASE_PENDING = "erase_pending"
 """The remark that bytes of purged memories wait to leave the disk."""
 
-_UID = re.compile("[0-9a-hjkmnp-tv-z]{4,10}")
+_UID_CHARACTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # see `checking.UID_ALPHABET`
 
 
 class Rows(Connection):
@@ -51,7 +47,7 @@ class Rows(Connection):
     def resolve(self, uid: str) -> str:
         """Return the whole uid for a unique beginning of four characters or more."""
         wanted = uid.strip().lower()
-        if not _UID.fullmatch(wanted):
+        if not 4 <= len(wanted) <= 10 or wanted.strip(_UID_CHARACTERS):
             raise NoSuchMemory(uid=_short(uid))
         found = self.all(
             "SELECT uid FROM memories WHERE uid >= ? AND uid < ? ORDER BY uid LIMIT 6",
@@ -77,9 +73,10 @@ class Rows(Connection):
 
     def memories(self, ids: Sequence[int]) -> dict[int, Memory]:
         """Return the memories with these engine ids."""
+        listed = f"[{','.join(map(str, ids))}]"
         rows = self.all(
             f"SELECT {MEMORY} FROM memories m WHERE m.id IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(ids)),),
+            (listed,),
         )
         return {row[0]: memory_of(row) for row in rows}
 
@@ -133,7 +130,7 @@ class Rows(Connection):
         )
         with EDIT:
             return [
-                Edit(version, instant(at), agent, reason, fields(json.loads(before)))
+                Edit(version, instant(at), agent, reason, fields(read_json(before)))
                 for version, at, agent, reason, before in rows
             ]
 

@@ -6,7 +6,9 @@ microseconds since 1970 in UTC; `crc` is CRC-32 over the fields of its row, so t
 flipped bit wherever a command would return it.
 """
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
+
+from memai.lean import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import apsw
@@ -183,7 +185,7 @@ WORD_TRIGGERS = (
 )  # fmt: skip
 
 
-def in_memory() -> "apsw.Connection":
+def in_memory() -> apsw.Connection:
     """Return an empty store in memory."""
     import apsw  # the constants above are for everyone
 
@@ -202,7 +204,7 @@ def objects() -> dict[tuple[str, str], str]:
     return found
 
 
-def word_settings(connection: "apsw.Connection", index: str) -> dict[str, object]:
+def word_settings(connection: apsw.Connection, index: str) -> dict[str, object]:
     """Return the settings of a word index, without the version that FTS5 moves on by itself."""
     found = {str(k): v for k, v in connection.execute(f"SELECT k, v FROM {index}_config")}
     found.pop("version", None)

@@ -1,8 +1,14 @@
 """Checksums of rows: what finds a flipped bit wherever a command would return it."""
 
+from __future__ import annotations
+
 from binascii import crc32
-from collections.abc import Sequence
-from typing import Any
+
+from memai.lean import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 
 def checksum(values: Sequence[Any]) -> int:
