@@ -18,10 +18,12 @@ __all__ = ["open_store", "operations"]
 
 def __getattr__(name: str) -> Any:
     """Import the library face on first use, so that a shell command pays for what it needs."""
-    import importlib
-
     if name == "operations":
-        return importlib.import_module("memai.operations")
+        import memai.operations
+
+        return memai.operations
     if name == "open_store":
-        return importlib.import_module("memai.store").open_store
+        from memai.store import open_store
+
+        return open_store
     raise AttributeError(name)

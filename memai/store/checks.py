@@ -17,6 +17,7 @@ from memai.store.columns import COLUMNS, MEMORY, memory_of, row_of
 from memai.store.driver import value
 from memai.store.overview import CURRENT_SPACE, Overview
 from memai.store.sums import checksum, vector_checksum
+from memai.store.transactions import Transactions
 
 _BATCH = 1000
 _SHOWN = 5
@@ -36,7 +37,7 @@ _SMALL = (
 )
 
 
-class Checks(Overview):
+class Checks(Overview, Transactions):
     """What doctor asks of the store."""
 
     def check(self, *, deep: bool, progress: Progress | None = None) -> list[Finding]:

@@ -223,3 +223,17 @@ def has_reset_bug(version: str) -> bool:
     """Whether this version of SQLite can lose rows when its log is reset."""
     parts = tuple(int(part) for part in version.split(".")[:3])
     return parts < _BUG_FREE and not any(parts[:2] == b[:2] and parts >= b for b in _BACKPORTS)
+
+
+def roll_back(connection: apsw.Connection) -> bool:
+    """End a transaction without hiding why; false if the connection had to be closed for it.
+
+    A full disk has rolled back already.
+    """
+    try:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    except apsw.Error:
+        connection.close(True)
+        return False
+    return True

@@ -11,13 +11,13 @@ import apsw
 
 from memai.errors import Busy, MemaiError
 from memai.store.driver import Patience, rows
-from memai.store.rows import ERASE_PENDING, Rows
+from memai.store.writing import ERASE_PENDING, Writing
 
 # How long a purge waits for readers before it says that they keep the bytes.
 _SECONDS = 2.0
 
 
-class Erasing(Rows):
+class Erasing(Writing):
     """Removal that means what it says."""
 
     _unfinished = False

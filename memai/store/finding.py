@@ -2,7 +2,8 @@
 
 from memai.store.retrieval import Retrieval
 from memai.store.sqlite import SQLiteStore
+from memai.store.transactions import Snapshots
 
 
-class FindingStore(SQLiteStore, Retrieval):
+class FindingStore(SQLiteStore, Retrieval, Snapshots):
     """A store that finds memories by words and by meaning."""

@@ -7,33 +7,10 @@ from contextlib import contextmanager, suppress
 
 import apsw
 
-from memai.errors import Damaged, ForeignFile, NewerStore
 from memai.settings import Settings
 from memai.store import copies, schema
-from memai.store.driver import rows, value
+from memai.store.driver import roll_back, value
 from memai.store.sums import checksum
-
-
-def version_of(connection: apsw.Connection, path: str) -> int:
-    """Return the version of the schema, 0 for an empty file.
-
-    Raises ForeignFile, NewerStore, Damaged. One statement, so that a schema that another process
-    commits meanwhile is seen whole or not at all.
-    """
-    application, version, tables = rows(
-        connection,
-        "SELECT (SELECT application_id FROM pragma_application_id),"
-        " (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)",
-    )[0]
-    if application == schema.APPLICATION_ID:
-        if version > schema.VERSION:
-            raise NewerStore(path=path, found=version, known=schema.VERSION)
-        if version < 1 or not tables:
-            raise Damaged(path=path, reason="the number of its schema is gone")
-        return int(version)
-    if application or version or tables:
-        raise ForeignFile(path=path, reason="a database of another program")
-    return 0
 
 
 def migrate(connection: apsw.Connection, settings: Settings) -> None:
@@ -77,20 +54,6 @@ def _first_rows(connection: apsw.Connection, settings: Settings) -> None:
     """Say of a new store which model it wants, and give it an identity."""
     for row in (("model", settings.model), ("store", os.urandom(8).hex())):
         connection.execute("INSERT INTO meta VALUES(?, ?, ?)", (*row, checksum(row)))
-
-
-def roll_back(connection: apsw.Connection) -> bool:
-    """End a transaction without hiding why; false if the connection had to be closed for it.
-
-    A full disk has rolled back already.
-    """
-    try:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-    except apsw.Error:
-        connection.close(True)
-        return False
-    return True
 
 
 def _user_version(connection: apsw.Connection) -> int:

@@ -11,7 +11,7 @@ from memai.errors import Damaged, ForeignFile
 from memai.store import copies, filesystem, schema
 from memai.store.columns import MEMORY, memory_checksum, memory_of
 from memai.store.driver import connect, value
-from memai.store.migrating import run_steps, version_of
+from memai.store.migrating import run_steps
 from memai.store.recovering import Recovering
 
 _KEPT = (
@@ -39,7 +39,7 @@ class Others(Recovering):
             with guest._translated:  # noqa: SLF001 - the same class
                 connection = _for_reading(place)
                 guest._file, guest._pinned = connection, True  # noqa: SLF001 - the same class
-                version = version_of(connection, place)
+                version = schema.version_of(connection, place)
                 if version == 0:
                     raise ForeignFile(path=path, reason="a database that holds nothing")
                 if version < schema.VERSION:

@@ -26,7 +26,7 @@ from memai.store.driver import (
     use_journal,
     value,
 )
-from memai.store.migrating import run_steps, version_of
+from memai.store.migrating import run_steps
 from memai.store.upkeep import Upkeep
 
 # What the generation counter is moved on by: more than writes could, so that no cache of another
@@ -67,7 +67,7 @@ class Recovering(Upkeep):
         """Return those of the memories that a backup holds; raises what is wrong with the file."""
         self._refuse_itself(path)
         with Translating(path, 0), closing(connect_unchanging(path)) as copy:
-            version_of(copy, path)
+            schema.version_of(copy, path)
             found = rows(
                 copy,
                 "SELECT uid FROM memories WHERE uid IN (SELECT value FROM json_each(?))",

@@ -8,9 +8,12 @@ flipped bit wherever a command would return it.
 
 from __future__ import annotations
 
+from memai.errors import Damaged, ForeignFile, NewerStore
 from memai.lean import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     import apsw
 
 APPLICATION_ID = 0x6D656D61  # "mema"
@@ -209,3 +212,25 @@ def word_settings(connection: apsw.Connection, index: str) -> dict[str, object]:
     found = {str(k): v for k, v in connection.execute(f"SELECT k, v FROM {index}_config")}
     found.pop("version", None)
     return found
+
+
+def version_of(connection: apsw.Connection, path: str) -> int:
+    """Return the version of the schema, 0 for an empty file.
+
+    Raises ForeignFile, NewerStore, Damaged. One statement, so that a schema that another process
+    commits meanwhile is seen whole or not at all.
+    """
+    found: list[Any] = connection.execute(
+        "SELECT (SELECT application_id FROM pragma_application_id),"
+        " (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)"
+    ).fetchall()
+    application, version, tables = found[0]
+    if application == APPLICATION_ID:
+        if version > VERSION:
+            raise NewerStore(path=path, found=version, known=VERSION)
+        if version < 1 or not tables:
+            raise Damaged(path=path, reason="the number of its schema is gone")
+        return int(version)
+    if application or version or tables:
+        raise ForeignFile(path=path, reason="a database of another program")
+    return 0

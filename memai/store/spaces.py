@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from memai.records import Embedded, Memory, Passage, Space
 from memai.store.columns import MEMORY, memory_of
 from memai.store.overview import CURRENT_SPACE
-from memai.store.rows import Rows
+from memai.store.writing import Writing
 
 _OF_SPACE = (
     "EXISTS(SELECT 1 FROM passages p JOIN vectors v ON v.passage_id = p.id"
@@ -14,7 +14,7 @@ _OF_SPACE = (
 )
 
 
-class Spaces(Rows):
+class Spaces(Writing):
     """Vectors of many memories."""
 
     def unembedded(self, space: Space, limit: int, after: int = 0) -> list[tuple[int, Memory]]:

@@ -1,20 +1,22 @@
 """The SQLite engine: one file, put together from its parts as they are asked for.
 
-`connection` opens and locks, `rows` keeps memories: with these a store begins. Its other rooms take
-as long to import as a short command takes altogether, so it becomes more when a method is called
-that it lacks: as `finding` it searches, as `whole` it does all that an engine must.
+`connection` opens the file, `rows` reads memories: with these a store begins. Its other rooms take
+longer to import than a list takes altogether, so it becomes more when a method is called that it
+lacks: as `keeping` it writes, as `finding` it searches, as `whole` it does all that an engine must.
 """
 
 from __future__ import annotations
 
-import apsw
-
-from memai.errors import MemaiError
 from memai.lean import TYPE_CHECKING
-from memai.store.rows import ERASE_PENDING, Rows
+from memai.store.rows import Rows
 
 if TYPE_CHECKING:
     from typing import Any
+
+# Methods by which a store becomes one that writes.
+WRITES = frozenset(
+    ("change", "insert", "put_passage", "put_vector", "relate", "set_meta", "unrelate", "writing")
+)
 
 
 class SQLiteStore(Rows):
@@ -28,10 +30,16 @@ class SQLiteStore(Rows):
 
     def _become(self, name: str) -> bool:
         """Become the smallest class that has this method; false if there is none."""
-        from memai.store.finding import FindingStore
+        larger: type[SQLiteStore]
+        if name in WRITES:
+            from memai.store.keeping import KeepingStore
 
-        larger: type[SQLiteStore] = FindingStore
-        if not hasattr(larger, name):
+            larger = KeepingStore
+        else:
+            from memai.store.finding import FindingStore
+
+            larger = FindingStore
+        if not (hasattr(larger, name) and issubclass(larger, type(self))):
             from memai.store.whole import WholeStore
 
             larger = WholeStore
@@ -39,13 +47,3 @@ class SQLiteStore(Rows):
             return False
         self.__class__ = larger
         return True
-
-    def _after_commit(self) -> None:
-        """Let the whole engine finish what a purge had to leave; the commit stands anyway."""
-        try:
-            pending = self.meta(ERASE_PENDING) is not None
-        except (MemaiError, apsw.Error):
-            return
-        if pending:
-            self._become("erase_traces")
-            self._after_commit()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from memai.lean import TYPE_CHECKING
 from memai.store.exchange import Exchange
 from memai.store.finding import FindingStore
+from memai.store.keeping import KeepingStore
 from memai.store.others import Others
 from memai.store.spaces import Spaces
 from memai.store.surroundings import Surroundings
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from memai.store import Store
 
 
-class WholeStore(Others, Surroundings, Exchange, Spaces, FindingStore):
+class WholeStore(Others, Surroundings, Exchange, Spaces, FindingStore, KeepingStore):
     """A store that has every method of the protocol."""
 
 

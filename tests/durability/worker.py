@@ -14,7 +14,7 @@ from durability.workload import MODELS, Journal, Worker, opened, text, use_small
 
 from memai import operations
 from memai.records import Embedded, Memory
-from memai.store.sqlite import SQLiteStore
+from memai.store.writing import Writing
 
 
 class Mixed(Worker):
@@ -41,9 +41,9 @@ class TwoTransactions(Worker):
     def write(self) -> None:
         """Add a memory in two steps."""
         left: list[tuple[Memory, Embedded]] = []
-        insert = SQLiteStore.insert
+        insert = Writing.insert
 
-        def without_vectors(store: SQLiteStore, memory: Memory, embedded: Embedded) -> None:
+        def without_vectors(store: Writing, memory: Memory, embedded: Embedded) -> None:
             left.append((memory, embedded))
             insert(store, memory, embedded._replace(space=None))
 
@@ -56,12 +56,12 @@ class TwoTransactions(Worker):
                     self.store.put_passages([(id, memory, embedded)])
             acknowledge(**more)
 
-        SQLiteStore.insert = without_vectors  # type: ignore[method-assign]
+        Writing.insert = without_vectors  # type: ignore[method-assign]
         self.journal.acknowledge = later  # type: ignore[method-assign]
         try:
             super().write()
         finally:
-            SQLiteStore.insert = insert  # type: ignore[method-assign]
+            Writing.insert = insert  # type: ignore[method-assign]
             self.journal.acknowledge = acknowledge  # type: ignore[method-assign]
 
 
@@ -93,14 +93,14 @@ class ForgottenVector(Worker):
 
     def edit(self) -> None:
         """Edit a memory, and keep the vectors of its old text."""
-        change = SQLiteStore.change
-        SQLiteStore.change = lambda store, memory, edit, _: change(  # type: ignore[method-assign]
+        change = Writing.change
+        Writing.change = lambda store, memory, edit, _: change(  # type: ignore[method-assign]
             store, memory, edit, None
         )
         try:
             super().edit()
         finally:
-            SQLiteStore.change = change  # type: ignore[method-assign]
+            Writing.change = change  # type: ignore[method-assign]
 
 
 KINDS: dict[str, Callable[..., Worker]] = {

@@ -12,9 +12,11 @@ from memai.queries import word_query
 from memai.records import Where
 from memai.store import Store
 from memai.store.finding import FindingStore
-from memai.store.rows import ERASE_PENDING, Rows
-from memai.store.sqlite import SQLiteStore
+from memai.store.keeping import KeepingStore
+from memai.store.rows import Rows
+from memai.store.sqlite import WRITES, SQLiteStore
 from memai.store.whole import WholeStore
+from memai.store.writing import ERASE_PENDING, Writing
 
 METHODS = [name for name, _ in inspect.getmembers(Store, inspect.isfunction) if name[0] != "_"]
 
@@ -34,16 +36,28 @@ def test_the_order_of_asking_does_not_matter(names):
     assert type(store) is WholeStore
 
 
-def test_it_becomes_no_more_than_is_needed(store):
-    """Reading and writing need the beginning, searching needs search."""
-    with store.writing():
-        store.insert(memory(), embedded("A remembered text."))
-    store.page(Where(), 5)
-    assert type(store) is SQLiteStore
-    store.by_words(word_query("text"), Where(), 5)
-    assert type(store) is FindingStore
-    store.domains()
-    assert type(store) is WholeStore
+def test_it_becomes_no_more_than_is_needed(opener):
+    """Reading needs the beginning, writing needs writing, searching needs search."""
+    writer, reader = opener(), opener()
+    writer.page(Where(), 5)
+    assert type(writer) is SQLiteStore
+    with writer.writing():
+        writer.insert(memory(), embedded("A remembered text."))
+    assert type(writer) is KeepingStore
+    reader.by_words(word_query("text"), Where(), 5)
+    with reader.reading():
+        reader.page(Where(), 5)
+    assert type(reader) is FindingStore
+    writer.by_words(word_query("text"), Where(), 5)
+    with reader.writing():
+        reader.set_meta("a", "b")
+    assert type(writer) is type(reader) is WholeStore
+
+
+def test_the_methods_that_write_are_known():
+    """The list of methods by which a store becomes one that writes is complete."""
+    public = {name for name in vars(Writing) if not name.startswith("_")}
+    assert public | {"writing"} == WRITES
 
 
 def test_what_is_not_there_stays_away(store):
@@ -55,15 +69,14 @@ def test_what_is_not_there_stays_away(store):
         store.domains()
 
 
-def test_larger_parts_change_nothing_that_the_beginning_does():
+@pytest.mark.parametrize("begun", [SQLiteStore, FindingStore, KeepingStore])
+def test_larger_parts_change_nothing_that_the_smaller_do(begun):
     """What a store did before it became the whole, it would have done as the whole."""
-    begun = {name: thing for kind in SQLiteStore.__mro__ for name, thing in vars(kind).items()}
-    begun = {name for name, thing in begun.items() if callable(thing) and name not in vars(object)}
-    parts = [kind for kind in WholeStore.__mro__ if not issubclass(SQLiteStore, kind)]
-    changed = {name for part in parts for name in vars(part) if name in begun}
+    parts = [kind for kind in WholeStore.__mro__ if not issubclass(begun, kind)]
+    changed = {name for part in parts for name in vars(part) if name[:2] != "__"}
+    changed &= {name for kind in begun.__mro__ for name in vars(kind)}
     # A purge makes a store whole, and only a whole one has a purge to finish on closing.
-    assert changed - {"__module__", "__doc__"} == {"close", "_after_commit"}
-    assert "remove" not in vars(Rows)
+    assert changed <= {"close", "_after_commit"}
 
 
 def test_a_purge_that_waits_is_finished_by_the_next_write(store):
