@@ -1,6 +1,7 @@
 """Fixtures: each test has a home of its own, and stores of every engine in it."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,10 @@ from memai.store.sqlite import SQLiteStore
 # A slow machine is no bug, so examples have no deadline.
 hypothesis.settings.register_profile("memai", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("memai")
+
+# A shell starts background jobs deaf to Ctrl-C, and what they start inherits that; the tests press it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Opener = Callable[..., Store]
 

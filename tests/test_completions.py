@@ -222,7 +222,7 @@ def test_zsh_inserts(zsh, memories):
 
 def test_fish_completes(fish, memories):
     """Fish offers commands with summaries, uids with their first words, domains, types, options."""
-    assert set(fish("memai se")) == {"search", "serve-mcp"}
+    assert set(fish("memai se")) == {"search", "serve-mcp", "setup"}
     assert fish("memai se")["search"] == "Find memories by words and by meaning, best first."
     offered = fish("memai show ")
     assert set(offered) == set(memories)

@@ -40,6 +40,8 @@ def sync(
     code 8): the newer side stands, both are in the history. What cannot be read is reported and
     left alone. A store can be made again from its folder: sync it with an empty one.
     """
+    if not folder.strip():
+        raise UsageError(reason="The folder is empty. Name one, or '.' for this one.")
     root = os.path.realpath(expanded(folder))
     policy, tally = Policy(dry_run, allow_secret, redact), Tally()
     rows = {row.uid: row for row in store.synced(root)}

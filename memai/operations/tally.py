@@ -112,11 +112,16 @@ def checked(item: Incoming, policy: Policy) -> Incoming:
     return item  # one that only the seams between the texts seemed to make
 
 
+# The short fields in which people put what does not belong there.
+_SHORT = ("source", "tags", "domain", "session", "key")
+
+
 def _texts(item: Incoming) -> Iterator[str]:
     """Yield every free text of a memory that comes in."""
     memory = item.memory
     yield memory.content
-    yield memory.source or ""
+    for field in _SHORT:
+        yield " ".join(memory.tags) if field == "tags" else getattr(memory, field) or ""
     yield from _strings(memory.extra)
     for edit in item.history:
         yield edit.reason or ""
@@ -128,7 +133,7 @@ def _texts(item: Incoming) -> Iterator[str]:
 def _names(item: Incoming) -> Iterator[str]:
     """Yield what the texts are called, in the same order."""
     yield "content"
-    yield "source"
+    yield from _SHORT
     yield from ("extra" for _ in _strings(item.memory.extra))
     for edit in item.history:
         yield f"the reason of edit {edit.version}"
@@ -164,8 +169,8 @@ def _redacted(item: Incoming) -> Incoming:
 
     memory = item.memory._replace(
         content=clean(item.memory.content),
-        source=clean(item.memory.source),
         extra=clean(item.memory.extra),
+        **{field: clean(getattr(item.memory, field)) for field in _SHORT},
     )
     history = tuple(
         edit._replace(reason=clean(edit.reason), before=clean(edit.before)) for edit in item.history
