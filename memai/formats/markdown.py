@@ -240,7 +240,7 @@ def _tags(head: dict[str, Any]) -> list[str]:
     found: list[str] = []
     for name in _TAGS:
         try:
-            found += pages.tags(head.get(name))
+            found += (tag.removeprefix("#") for tag in pages.tags(head.get(name)))
         except Broken:
             continue
     word = _first(head, ("category",)) if head.get("type") else None

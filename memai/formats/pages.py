@@ -164,13 +164,14 @@ def _page(
 
 
 def tags(value: Any) -> list[str]:
-    """Return tags as editors write them: a list or words with commas, with or without '#'."""
+    """Return tags as editors write them: a list, or words with commas, with or without '#'."""
     if value is None:
         return []
-    items = value.split(",") if isinstance(value, str) else value
-    if not isinstance(items, list):
+    if isinstance(value, str):
+        value = [word.strip().removeprefix("#") for word in value.split(",")]
+    if not isinstance(value, list):
         raise Broken("'tags' is no list")
-    found = [str(item).strip().removeprefix("#") for item in items if item is not None]
+    found = [str(item).strip() for item in value if item is not None]
     return list(dict.fromkeys(tag for tag in found if tag))
 
 

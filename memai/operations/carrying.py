@@ -57,7 +57,8 @@ class Carrier:
         try:
             data, seen = self.folder.read(path)
             text = text_of(data)
-            page = pages.parse(text, memory, relations) or statements.bare(memory, text)
+            whole = pages.parse(text, memory, relations)
+            page = whole or statements.bare(memory, text)
             item = checked(Incoming(path, page.memory, "page", (), page.relations), self.policy)
         except Broken as error:
             self.tally.fault(path, str(error))
@@ -65,10 +66,12 @@ class Carrier:
         except SecretFound as error:
             self.tally.fault(path, error.message)
             return None
-        page = Page(item.memory, item.relations)
         row = self.rows.get(memory.uid)
         base = statements.loads(row.said) if row is not None else None
+        # What the file itself says: where that is not what is taken from it, it is written again.
         said = statements.of(page.memory, self._resolved(page.relations))
+        said = said if whole is not None else statements.SILENT
+        page = Page(item.memory, item.relations)
         history = tuple(self.store.history(memory.uid)) if memory.version > 1 else ()
         made, edits, diverged = self._merged(memory, history, page, base, path, seen)
         return Taken(

@@ -7,7 +7,7 @@ from typing import Any
 
 from memai import files, repository
 from memai.embedding import NoModel
-from memai.errors import MemaiError, SecretFound, UsageError
+from memai.errors import MemaiError, NotWritable, SecretFound, UsageError
 from memai.formats import Incoming, own, pages
 from memai.operations import checking, embedding_policy
 from memai.operations.changing import DRY
@@ -105,8 +105,8 @@ def export(
 
     Archived and superseded memories are included; the order is that of the uids, so that the same
     store gives the same bytes. 'memai import' takes it in again without loss. With --markdown each
-    memory becomes a file of a folder, without its history; 'memai sync' keeps such a folder and the
-    store alike.
+    memory becomes a file of a new folder, without its history; 'memai sync' keeps such a folder and
+    the store alike.
     """
     where = checking.where(
         store.caller,
@@ -133,7 +133,7 @@ def export(
             yield own.dumps(line).encode() + b"\n"
 
     files.write_new(path, chunks())
-    return Saved(path, count[0], 1, (), tuple(_published(os.path.dirname(path))))
+    return Saved(path, count[0], 1, tuple(_published(os.path.dirname(path))))
 
 
 class Lines(Iterator[dict[str, Any]]):
@@ -240,37 +240,26 @@ def _published(folder: str) -> list[str]:
 
 
 def _to_folder(store: Store, where: Where, folder: str) -> Saved:
-    """Write a page for each memory; what is there already and differs is left alone."""
-    memories, written = 0, 0
-    differing: list[str] = []
+    """Write a page for each memory into a new folder, or one without pages."""
+    count = 0
 
     def name_of(uid: str) -> str | None:
         other = store.find(uid)
         return None if other is None else pages.file_name(other)
 
     files.make_folders(folder, "")
-    for memory, _, relations in store.export(where):
-        name = pages.file_name(memory)
-        path = files.make_folders(folder, name)
-        data = pages.render(memory, relations, name_of).encode()
-        if files.replace(path, data, None) is not None:
-            written += 1
-        elif not _holds(path, data):
-            differing.append(name)
-        memories += 1
-    files.sync_folder(folder)
-    notes = _published(folder)
-    if differing:
-        notes.append(
-            f"{len(differing)} files were there already and differ; they were left alone. "
-            f"'memai sync {folder}' brings both together."
+    if next(files.walk(folder, ".md", lambda _path, _reason: None), None) is not None:
+        raise UsageError(
+            reason=f"{folder} holds Markdown already, and nothing is overwritten. "
+            f"'memai sync {folder}' brings it and the store together."
         )
-    return Saved(folder, memories, written, tuple(differing[:BATCH]), tuple(notes))
-
-
-def _holds(path: str, data: bytes) -> bool:
-    """Whether a file is there with exactly these bytes."""
-    try:
-        return files.read(path, len(data))[0] == data
-    except (OSError, ValueError):
-        return False
+    made = {folder}
+    for memory, _, relations in store.export(where):
+        path = files.make_folders(folder, pages.file_name(memory))
+        if files.replace(path, pages.render(memory, relations, name_of).encode(), None) is None:
+            raise NotWritable(path=path, reason="another file of this name was made meanwhile")
+        made.add(os.path.dirname(path))
+        count += 1
+    for place in made:
+        files.sync_folder(place)
+    return Saved(folder, count, count, tuple(_published(folder)))

@@ -32,6 +32,10 @@ class Statement(NamedTuple):
         return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
+SILENT = Statement({}, frozenset())
+"""What a page says whose front matter was taken away."""
+
+
 def of(memory: Memory, relations: Iterable[Relation]) -> Statement:
     """Return what is said of a memory with the relations that go from it."""
     fields = {name: to_json(getattr(memory, name)) for name in CHANGEABLE}

@@ -134,18 +134,12 @@ class Stats(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """What an export to a file or folder answers; `differing` files were there and left alone."""
+    """What an export to a file or folder answers."""
 
     path: str
     memories: int
     files: int
-    differing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-
-    @property
-    def needs_person(self) -> bool:
-        """Whether the exit code says so."""
-        return bool(self.differing)
 
 
 class Change(NamedTuple):
