@@ -15,6 +15,7 @@ from memai.operations import checking, statements
 from memai.operations.merging import CHANGEABLE
 from memai.records import Edit, Imported, Memory, Origin, Relation, Where
 from memai.store import Store
+from memai.text import fold
 from memai.vocabulary import MEMORY_TYPES, RELATIONS, STATUSES, VERDICTS
 
 EVERYTHING = Where(current=False)
@@ -53,7 +54,7 @@ fields = st.fixed_dictionaries(
         "type": st.sampled_from(MEMORY_TYPES),
         "domain": st.none() | domains,
         "session": st.none() | lines,
-        "tags": st.lists(lines, max_size=3).map(tuple),
+        "tags": st.lists(lines, max_size=3, unique_by=fold).map(tuple),
         "status": st.sampled_from(STATUSES),
         "confidence": st.sampled_from(VERDICTS),
         "content": texts,

@@ -11,10 +11,10 @@ from memai.errors import MemaiError, NotWritable, SecretFound, UsageError
 from memai.formats import Incoming, own, pages
 from memai.operations import checking, embedding_policy
 from memai.operations.changing import DRY
-from memai.operations.importing import BATCH, take
+from memai.operations.importing import BATCH, Read, take
 from memai.operations.sources import Source, first_only
 from memai.operations.tally import Policy, Tally, checked
-from memai.records import Edit, Imported, Memory, Relation, Saved, Where
+from memai.records import Imported, Relation, Saved, Where
 from memai.settings import expanded
 from memai.store import Store
 from memai.vocabulary import (
@@ -34,7 +34,8 @@ from memai.vocabulary import (
     Vectors,
 )
 
-Whole = tuple[Memory, list[Edit], list[Relation]]
+# A source up to this size stays in memory, as memories about three times as large.
+_SMALL_BYTES = 16_000_000
 
 
 def import_memories(
@@ -66,19 +67,10 @@ def import_memories(
                 reason="memai's own form says of each memory which domain it is in: import it "
                 "without --domain, and move it with 'memai domains rename'."
             )
-        if not keep_going and not dry_run:
-            strict = opened.read(first_only(opened.name))
-            for item in _heard(store, opened, strict(), 0):
-                _refuse_secret(item, policy)
-        told: list[bool] = []
-
-        def read() -> Iterable[Incoming | Relation]:
-            # Asked for a second time it says nothing new of what cannot be read.
-            again = bool(told)
-            told.append(True)
-            stream = opened.read((lambda _place, _reason: None) if again else tally.fault)
-            return _admitted(_heard(store, opened, stream(), 1), policy, None if again else tally)
-
+        if keep_going or dry_run:
+            read = _leniently(store, opened, policy, tally)
+        else:
+            read = _strictly(store, opened, policy)
         take(store, read, policy, tally)
         _bury(store, opened, policy, tally)
     model = embedding_policy.embedder(store) if tally.counts["new"] and not dry_run else None
@@ -150,6 +142,52 @@ class Lines(Iterator[dict[str, Any]]):
 # --- in -----------------------------------------------------------------------------------------
 
 
+def _strictly(store: Store, source: Source, policy: Policy) -> Read:
+    """Read and check all of a source; return what gives it again, for it to be kept.
+
+    What is small stays in memory, what is large is read twice. Raises Unreadable, SecretFound.
+    """
+    stream = source.read(first_only(source.name))
+    kept: list[Incoming | Relation] = []
+    small = source.size <= _SMALL_BYTES
+    before = source.state()
+    for item in _heard(store, source, stream(), 0):
+        sound = _sound(item, policy)
+        if small:
+            kept.append(sound)
+    if small:
+        return lambda: kept
+
+    def again() -> Iterator[Incoming | Relation]:
+        if source.state() != before:
+            raise UsageError(
+                reason=f"{source.name} was changed while it was read. Nothing more was kept."
+            )
+        for item in _heard(store, source, stream(), 1):
+            yield _sound(item, policy) if policy.redact else item
+
+    return again
+
+
+def _leniently(store: Store, source: Source, policy: Policy, tally: Tally) -> Read:
+    """Return what gives all that can be read and may be kept of a source, and lists the rest."""
+    told: list[bool] = []
+
+    def read() -> Iterator[Incoming | Relation]:
+        # Asked for a second time it says nothing new of what cannot be read.
+        broken = (lambda _place, _reason: None) if told else tally.fault
+        told.append(True)
+        for item in _heard(store, source, source.read(broken)(), 1):
+            try:
+                sound = checked(item, policy) if isinstance(item, Incoming) else item
+            except MemaiError as error:
+                broken(item.place if isinstance(item, Incoming) else "", error.message)
+            else:
+                yield sound
+
+    return read
+
+
 def _heard(
     store: Store, source: Source, stream: Iterable[Incoming | Relation], passed: int
 ) -> Iterator[Incoming | Relation]:
@@ -160,30 +198,16 @@ def _heard(
             store.caller.progress(passed * source.size + source.at, 2 * source.size)
 
 
-def _refuse_secret(item: Incoming | Relation, policy: Policy) -> None:
-    """Refuse a credential, and say where in the source it is; raises SecretFound."""
-    if isinstance(item, Incoming):
-        try:
-            checked(item, policy)
-        except SecretFound as found:
-            what = f"{found.fields['what']} in {item.place}"
-            hint = found.fields["hint"] + " --keep-going leaves it out."
-            raise SecretFound(**{**found.fields, "what": what, "hint": hint}) from None
-
-
-def _admitted(
-    stream: Iterable[Incoming | Relation], policy: Policy, tally: Tally | None
-) -> Iterator[Incoming | Relation]:
-    """Yield what may be kept; what may not is listed."""
-    for item in stream:
-        if not isinstance(item, Incoming):
-            yield item
-            continue
-        try:
-            yield checked(item, policy)
-        except MemaiError as error:
-            if tally is not None:
-                tally.fault(item.place, error.message)
+def _sound(item: Incoming | Relation, policy: Policy) -> Incoming | Relation:
+    """Return what may be kept; raises SecretFound, which says where in the source it is."""
+    if not isinstance(item, Incoming):
+        return item
+    try:
+        return checked(item, policy)
+    except SecretFound as found:
+        what = f"{found.fields['what']} in {item.place}"
+        hint = found.fields["hint"] + " --keep-going leaves it out."
+        raise SecretFound(**{**found.fields, "what": what, "hint": hint}) from None
 
 
 def _bury(store: Store, source: Source, policy: Policy, tally: Tally) -> None:

@@ -79,6 +79,13 @@ class Source(AbstractContextManager["Source"]):
         """How many of its bytes were read this time."""
         return self._vault.at if self._vault is not None else self._read
 
+    def state(self) -> object:
+        """Return what shows that a file was changed while it was read."""
+        if self._file is None:
+            return None
+        status = os.fstat(self._file.fileno())
+        return status.st_size, status.st_mtime_ns
+
     def tombstones(self) -> Iterator[Tombstone]:
         """Yield what was purged in another copy of this very store; of strangers nothing."""
         if self._other is not None and self._other.meta("store") == self.store.meta("store"):
@@ -119,6 +126,7 @@ class Source(AbstractContextManager["Source"]):
             self._file.close()  # from here on only the engine touches it
             self._file = None
             self._other = self._open.enter_context(self.store.other(path))
+            self.size = status.st_size
         return found, here._replace(at=when.from_micros(status.st_mtime_ns // 1000))
 
     def _chosen(self, domain: str | None, own_place: str | None) -> str | None:
