@@ -23,7 +23,6 @@ _HAZARDS = (
 _JOINERS = "\u200c\u200d"
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _SUSPECT = f"[{_HAZARDS}{_JOINERS}{_SELECTORS}]"
-_FIRST_LINE = "\\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*"
 _NAMES = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}
 
 
@@ -120,7 +119,7 @@ def cut(text: str, columns: int) -> str:
 
 def one_line(text: str) -> str:
     """Return the first line of `text` that is not blank, its white space folded to blanks."""
-    import re
-
-    line = re.search(_FIRST_LINE, text)
-    return " ".join(line[0].split()) if line else ""
+    for line in text.splitlines():
+        if folded := " ".join(line.split()):
+            return folded
+    return ""

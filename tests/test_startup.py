@@ -51,14 +51,14 @@ print(code, *sorted(set(sys.modules) - floor), file=answer)
 """
 
 
-def imported(*arguments):
+def imported(*arguments, **environment):
     """Return what a command line imports, in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-c", _ASK, *arguments],
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), **environment},
     )
     code, *modules = done.stdout.split()
     assert code == "0"
@@ -91,6 +91,25 @@ def test_a_command_imports_what_it_needs(home, line, allowed):
     """Each command imports modules of its list and no other."""
     uid = operations.note(open_store(), "A fact.", domain="shop", tags=("a", "b")).uid
     assert first_parts(imported(*(word.format(uid=uid) for word in line))) <= allowed
+
+
+@pytest.mark.parametrize(
+    ("words", "allowed"),
+    [
+        ("memai sh", LISTING),
+        ("memai show ", LISTING),
+        ("memai forget {uid} ", LISTING),
+        ("memai list --type ", LISTING),
+        ("memai list -t ", LISTING),
+    ],
+)
+def test_a_completion_imports_what_it_needs(home, words, allowed):
+    """A Tab imports no more than a list."""
+    uid = operations.note(open_store(), "A fact.", domain="shop", tags=("a", "b")).uid
+    line = words.format(uid=uid)
+    question = {"_MEMAI_COMPLETE": "zsh_complete", "COMP_WORDS": line}
+    place = str(len(line.split(" ")) - 1)
+    assert first_parts(imported(COMP_CWORD=place, **question)) <= allowed
 
 
 @pytest.mark.parametrize(

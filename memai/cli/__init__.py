@@ -49,12 +49,17 @@ def main(arguments: list[str]) -> int:
 
 def _call(arguments: list[str]) -> int:
     """Run a command line the quick way where it is plain, else with Click."""
-    if not os.environ.get("_MEMAI_COMPLETE"):
+    question = os.environ.get("_MEMAI_COMPLETE")
+    if question:
+        from memai.cli import tab
+
+        code = tab.answer(question)
+    else:
         from memai.cli import quick
 
         code = quick.call(arguments)
-        if code is not None:
-            return code
+    if code is not None:
+        return code
     from memai.cli.program import call
 
     return call(arguments)

@@ -42,3 +42,10 @@ EVERYWHERE: tuple[tuple[str, tuple[str, ...], str | tuple[str, ...] | None, str]
         "Use a store on a network filesystem, from this host only.",
     ),
 )
+
+# The commands that are no operation.
+SUMMARIES = {
+    "serve-mcp": "Serve the operations to an MCP client over standard input and output.",
+    "setup": "Write memai into the settings of an MCP client, with absolute paths.",
+    "help": "Show the help of memai, or of one of its commands.",
+}

@@ -354,7 +354,7 @@ SIGNATURES: dict[str, tuple[str, str, tuple[tuple[Any, ...], ...]]] = {
     ),
     'export': (
         'Write every memory as one line of JSON, with its history and relations.',
-        "Archived and superseded memories are included; the order is that of the uids, so that the same\nstore gives the same bytes. 'memai import' takes it in again without loss. With --markdown each\nmemory becomes a file of a folder, without its history; 'memai sync' keeps such a folder and the\nstore alike.",
+        "Archived and superseded memories are included; the order is that of the uids, so that the same\nstore gives the same bytes. 'memai import' takes it in again without loss. With --markdown each\nmemory becomes a file of a new folder, without its history; 'memai sync' keeps such a folder and\nthe store alike.",
         (
             ('domain', 'domain', 'text', False, False, None, (), ("The namespace (project, ticket, area); '-' for none. Filters cover what is below it.", False, None, 'd', False, 'domain', False, None, None)),
             ('here', 'here', 'flag', False, False, False, (), ('Only the domain at hand.', False, None, None, False, None, False, None, None)),

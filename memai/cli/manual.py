@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 import click
 
 from memai.cli import output, style
-from memai.cli.choices import EVERYWHERE
+from memai.cli.choices import EVERYWHERE, SUMMARIES
 from memai.cli.commands import Family, OperationCommand
-from memai.cli.serving import SUMMARIES
 from memai.errors import EXIT_CODES
 from memai.operations import OPERATIONS
 from memai.settings import ENVIRONMENT

@@ -52,24 +52,20 @@ def call(arguments: Sequence[str]) -> int | None:
 
 def taken_apart(arguments: Sequence[str]) -> Line:
     """Take a command line apart; raises Unsure."""
-    everywhere = dict(_everywhere())
+    shared = dict(everywhere())
     said: dict[str, Any] = {}
-    tokens = _checked(arguments)
-    name = _before(tokens, everywhere, said)
-    words = list(tokens)
-    if words and f"{name} {words[0]}" in SIGNATURES:
-        name += f" {words.pop(0)}"
+    tokens = checked(arguments)
+    name = _before(tokens, shared, said)
+    rest = list(tokens)
+    if rest and f"{name} {rest[0]}" in SIGNATURES:
+        name += f" {rest.pop(0)}"
     found = operation(name)
     if found is None or name not in SIGNATURES:
         raise Unsure
     known = signature(name)
-    options = dict(_own(known)) | everywhere
-    left = list(_words(iter(words), options, said))
-    choices = Choices()
-    for option in EVERYWHERE:
-        if option[0] in said:
-            setattr(choices, option[0], said.pop(option[0]))
-    return Line(choices, _given(found, known, said, left), found, known)
+    options = dict(own(known)) | shared
+    left = list(words(iter(rest), options, said))
+    return Line(choices(said), _given(found, known, said, left), found, known)
 
 
 def signature(name: str) -> Signature:
@@ -79,7 +75,16 @@ def signature(name: str) -> Signature:
     return Signature(summary, body, tuple(made), None)
 
 
-def _checked(arguments: Sequence[str]) -> Iterator[str]:
+def choices(said: dict[str, Any]) -> Choices:
+    """Return what the options of every command say, and leave the others."""
+    made = Choices()
+    for name, *_ in EVERYWHERE:
+        if name in said:
+            setattr(made, name, said.pop(name))
+    return made
+
+
+def checked(arguments: Sequence[str]) -> Iterator[str]:
     """Yield arguments that are text and not empty; raises Unsure for others."""
     for argument in arguments:
         if not argument or not (argument.isascii() or _is_text(argument)):
@@ -98,14 +103,12 @@ def _is_text(argument: str) -> bool:
 
 def _before(tokens: Iterator[str], options: dict[str, Option], said: dict[str, Any]) -> str:
     """Read the options before the first word; return that word."""
-    for word in _words(tokens, options, said):
+    for word in words(tokens, options, said):
         return word
     raise Unsure
 
 
-def _words(
-    tokens: Iterator[str], options: dict[str, Option], said: dict[str, Any]
-) -> Iterator[str]:
+def words(tokens: Iterator[str], options: dict[str, Option], said: dict[str, Any]) -> Iterator[str]:
     """Yield the words among options, and put into `said` what the options say."""
     for token in tokens:
         if token[0] != "-" or len(token) == 1:
@@ -137,9 +140,9 @@ def _value(meant: Parameter | tuple[str, ...] | None, value: str) -> Any:
     """Return what was written as a value; raises Unsure."""
     if meant is None:
         return value
-    choices = meant.choices if isinstance(meant, Parameter) else meant
-    if choices:
-        if value not in choices:
+    allowed = meant.choices if isinstance(meant, Parameter) else meant
+    if allowed:
+        if value not in allowed:
             raise Unsure
         return value
     if not isinstance(meant, Parameter) or meant.kind == "text":
@@ -154,7 +157,7 @@ def _value(meant: Parameter | tuple[str, ...] | None, value: str) -> Any:
     return number
 
 
-def _own(known: Signature) -> Iterator[tuple[str, Option]]:
+def own(known: Signature) -> Iterator[tuple[str, Option]]:
     """Yield the options of an operation by their names."""
     for p in known.options():
         if p.kind == "flag":
@@ -169,7 +172,7 @@ def _own(known: Signature) -> Iterator[tuple[str, Option]]:
         yield "--file", ("file_", None)
 
 
-def _everywhere() -> Iterator[tuple[str, Option]]:
+def everywhere() -> Iterator[tuple[str, Option]]:
     """Yield the options of every command by their names."""
     for name, declarations, value, _help in EVERYWHERE:
         for declaration in declarations:

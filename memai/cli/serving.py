@@ -7,15 +7,9 @@ from typing import Any
 import click
 
 from memai.cli import kinds, parameters
-from memai.cli.choices import Choices
+from memai.cli.choices import SUMMARIES, Choices
 from memai.settings import Settings, resolve
 from memai.signatures import Signature, read
-
-SUMMARIES = {
-    "serve-mcp": "Serve the operations to an MCP client over standard input and output.",
-    "setup": "Write memai into the settings of an MCP client, with absolute paths.",
-    "help": "Show the help of memai, or of one of its commands.",
-}
 
 
 def command(name: str) -> click.Command:

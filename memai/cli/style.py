@@ -1,9 +1,12 @@
 """Colours with a meaning, columns, and lines that wrap: the parts that views are made of."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from __future__ import annotations
 
+from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.terminal import one_line, safe, width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 GAP = "  "
 INDENT = "  "

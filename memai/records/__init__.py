@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from memai.lean import TYPE_CHECKING
 from memai.records.core import (
+    Beginning as Beginning,
+)
+from memai.records.core import (
     Caller as Caller,
 )
 from memai.records.core import (

@@ -128,6 +128,15 @@ class Glance(NamedTuple):
     beginning: str
 
 
+class Beginning(NamedTuple):
+    """What tells a memory apart where many are offered: `text` are its first characters."""
+
+    uid: str
+    type: str
+    current: bool
+    text: str
+
+
 class Where(NamedTuple):
     """A filter, exact on every route. None and () mean "any"; domain '-' means "none"."""
 

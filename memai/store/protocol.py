@@ -12,6 +12,7 @@ from typing import Protocol
 from memai.queries import Clause, WordQuery
 from memai.records import (
     Backup,
+    Beginning,
     Caller,
     Counts,
     DomainCount,
@@ -72,6 +73,9 @@ class Store(Protocol):
 
     def page(self, where: Where, limit: int, after: str | None = None) -> list[Memory]:
         """Return up to `limit` memories, newest first, after the memory with uid `after`."""
+
+    def beginnings(self, where: Where, begins: str, depth: int) -> list[Beginning]:
+        """Return those of the `depth` newest memories whose uid begins so, newest first."""
 
     def count(self, where: Where) -> int:
         """Return how many memories are in this filter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memai.errors import AmbiguousUid, NoSuchMemory
 from memai.lean import TYPE_CHECKING
-from memai.records import Edit, Space
+from memai.records import Beginning, Edit, Space
 from memai.store.columns import (
     EDIT,
     MEMORY,
@@ -84,6 +84,22 @@ class Rows(Connection):
             values,
         )
         return [memory_of(row) for row in rows]
+
+    def beginnings(self, where: Where, begins: str, depth: int) -> list[Beginning]:
+        """Return those of the `depth` newest memories whose uid begins so, newest first."""
+        sql, values = condition(where)
+        rows = self.all(
+            "SELECT m.uid, m.type, m.status = 'active' AND NOT "
+            + REPLACED
+            + ", substr(m.content, 1, 400)"
+            f" FROM (SELECT m.id FROM memories m WHERE {sql}"
+            " ORDER BY m.created_at DESC, m.id DESC LIMIT :depth) newest"
+            " JOIN memories m ON m.id = newest.id"
+            " WHERE substr(m.uid, 1, length(:begins)) = :begins"
+            " ORDER BY m.created_at DESC, m.id DESC",
+            {**values, "begins": begins, "depth": depth},
+        )
+        return [Beginning(uid, type, bool(current), text) for uid, type, current, text in rows]
 
     def count(self, where: Where) -> int:
         """Return how many memories are in this filter."""

@@ -374,6 +374,25 @@ def test_pages_go_from_new_to_old(store: Store) -> None:
     assert [m.content for m in store.page(EVERYTHING, 10)] == ["2", "3", "0", "1"]
 
 
+def test_beginnings_tell_the_newest_memories_apart(store: Store) -> None:
+    """Beginnings go from new to old and hold what a list of many shows; uids choose among them."""
+    times = [f"2026-0{month}-01T00:00:00.000000Z" for month in (1, 2, 3, 4)]
+    old, hidden, replaced, new = (
+        memory(f"{number} {'x' * 500}", uid=f"{number}abc000000", created_at=time, updated_at=time)
+        for number, time in enumerate(times)
+    )
+    add(store, new, old, hidden._replace(status="archived", type="handoff"), replaced)
+    relate(store, new, "supersedes", replaced)
+    found = store.beginnings(EVERYTHING, "", 9)
+    assert [one.uid for one in found] == [new.uid, replaced.uid, hidden.uid, old.uid]
+    assert [one.current for one in found] == [True, False, False, True]
+    assert (found[2].type, found[2].text) == ("handoff", hidden.content[:400])
+    assert [one.uid for one in store.beginnings(Where(), "", 9)] == [new.uid, old.uid]
+    assert [one.uid for one in store.beginnings(EVERYTHING, "1a", 9)] == [hidden.uid]
+    assert store.beginnings(EVERYTHING, "0a", 3) == []  # it is not among the newest three
+    assert store.beginnings(EVERYTHING, "%", 9) == []
+
+
 def test_pages_join_without_gap_or_repeat_while_others_write(engine: Callable[..., Store]) -> None:
     """Going on after the last uid gives each older memory once, whatever is written meanwhile."""
     store, other = engine(), engine()
