@@ -112,6 +112,7 @@ def write_plain(
     to: click.HelpFormatter,
     text: str,
     signature: Signature | None,
+    examples: Sequence[str],
 ) -> None:
     """Write the help of what is no operation."""
     _usage(to, command, ctx)
@@ -120,6 +121,7 @@ def write_plain(
     if signature is not None:
         _arguments(to, signature)
     _options(to, command, ctx)
+    _listed_lines(to, "Examples", examples)
     _see_also(to)
 
 

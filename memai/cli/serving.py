@@ -11,6 +11,20 @@ from memai.cli.choices import SUMMARIES, Choices
 from memai.settings import Settings, resolve
 from memai.signatures import Signature, read
 
+EXAMPLES = {
+    "serve-mcp": (
+        "memai serve-mcp",
+        "memai serve-mcp --tools all --read-only",
+        "memai serve-mcp --http",
+    ),
+    "setup": (
+        "memai setup claude-code --dry-run",
+        "memai setup codex --remove",
+        "memai setup print",
+    ),
+    "help": ("memai help search", "memai help exit-codes"),
+}
+
 
 def command(name: str) -> click.Command:
     """Make the command with this name."""
@@ -105,7 +119,7 @@ class _Plain(click.Command):
         from memai.cli import manual
 
         text = self.help or SUMMARIES[self.name or ""]
-        manual.write_plain(self, ctx, formatter, text, self.signature)
+        manual.write_plain(self, ctx, formatter, text, self.signature, EXAMPLES[self.name or ""])
 
 
 def _serve(*, allow_host: tuple[str, ...], **options: Any) -> int:
