@@ -6,20 +6,33 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 
+class Run(NamedTuple):
+    """What one process took, in milliseconds: on the clock, and of the processor."""
+
+    wall: float
+    cpu: float
+
+
 class Timing(NamedTuple):
-    """Wall times of one command in milliseconds."""
+    """Wall times of one command in milliseconds, and the processor's time where it was taken."""
 
     name: str
     runs: tuple[float, ...]
+    processor: tuple[float, ...] = ()
 
     @property
     def median(self) -> float:
         """The middle of the runs."""
         return statistics.median(self.runs)
+
+    @property
+    def cpu(self) -> float:
+        """The middle of the processor's times: other processes hardly touch it."""
+        return statistics.median(self.processor)
 
     @property
     def spread(self) -> tuple[float, float]:
@@ -28,30 +41,51 @@ class Timing(NamedTuple):
         return low, high
 
 
-def compare(
-    commands: Mapping[str, Sequence[str]], rounds: int, env: Mapping[str, str] | None = None
-) -> dict[str, Timing]:
-    """Run every command once a round, in a new order each round, after one round of warming up."""
-    found: dict[str, list[float]] = {name: [] for name in commands}
+def environment(**more: str) -> dict[str, str]:
+    """Return an environment in which Python keeps what it compiles, as where memai is installed."""
+    kept = {name: value for name, value in os.environ.items() if name[:6] != "MEMAI_"}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
+    return {**kept, **more}
+
+
+def process(command: Sequence[str], **more: str) -> Callable[[], Run]:
+    """Return what runs a command to its end, in a pipe; `more` is its environment."""
+
+    def run() -> Run:
+        began = time.perf_counter()
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment(**more),
+        ) as started:
+            _, status, used = os.wait4(started.pid, 0)
+            took = (time.perf_counter() - began) * 1000
+            started.returncode = os.waitstatus_to_exitcode(status)
+            if started.returncode != 0:
+                said = started.stderr.read().decode() if started.stderr else ""
+                raise SystemExit(f"{' '.join(command)} failed: {said[-300:]}")
+        return Run(took, (used.ru_utime + used.ru_stime) * 1000)
+
+    return run
+
+
+def compare(measures: Mapping[str, Callable[[], Run]], rounds: int) -> dict[str, Timing]:
+    """Take every measure once a round, in a new order each round, after one round of warming up."""
+    found: dict[str, list[Run]] = {name: [] for name in measures}
     order = random.Random(1)
     for round in range(rounds + 1):
-        names = list(commands)
+        names = list(measures)
         order.shuffle(names)
         for name in names:
-            began = time.perf_counter()
-            done = subprocess.run(
-                commands[name],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                env={**os.environ, **(env or {})},
-                check=False,
-            )
-            took = (time.perf_counter() - began) * 1000
-            if done.returncode != 0:
-                raise SystemExit(f"{name} failed: {done.stderr.decode()[-300:]}")
+            run = measures[name]()
             if round:
-                found[name].append(took)
-    return {name: Timing(name, tuple(runs)) for name, runs in found.items()}
+                found[name].append(run)
+    return {
+        name: Timing(name, tuple(r.wall for r in runs), tuple(r.cpu for r in runs))
+        for name, runs in found.items()
+    }
 
 
 def program() -> list[str]:
