@@ -35,6 +35,8 @@ from memai.store.overview import CURRENT_SPACE
 from memai.store.sums import checksum, vector_checksum
 from memai.when import to_micros
 
+# Memories of one page of an export: each may be a megabyte.
+_PAGE = 100
 _INSERT = f"INSERT INTO memories({', '.join(COLUMNS)}) VALUES({', '.join('?' * len(COLUMNS))})"
 
 
@@ -49,18 +51,30 @@ class Exchange(Erasing):
         while True:
             rows = self.all(
                 f"SELECT {MEMORY} FROM memories m WHERE {sql} AND m.uid > :last"
-                " ORDER BY m.uid LIMIT 500",
-                {**values, "last": last},
+                " ORDER BY m.uid LIMIT :page",
+                {**values, "last": last, "page": _PAGE},
             )
             if not rows:
                 return
+            outgoing = self._outgoing([row[0] for row in rows])
             for row in rows:
                 memory = memory_of(row)
-                related = self.relations(memory.uid, removed=True)
-                outgoing = [r for r in related if r.from_uid == memory.uid]
-                outgoing.sort(key=lambda r: (r.type, r.to_uid))
-                yield memory, self.history(memory.uid) if memory.version > 1 else [], outgoing
+                history = self.history(memory.uid) if memory.version > 1 else []
+                yield memory, history, outgoing.get(memory.uid, [])
             last = rows[-1][1]
+
+    def _outgoing(self, ids: list[int]) -> dict[str, list[Relation]]:
+        """Return the relations from some memories, past ones too, by uid and in a stable order."""
+        found: dict[str, list[Relation]] = {}
+        for row in self.all(
+            "SELECT f.uid, r.type, t.uid, r.note, r.agent, r.created_at, r.removed_at"
+            " FROM relations r JOIN memories f ON f.id = r.from_id"
+            " JOIN memories t ON t.id = r.to_id"
+            " WHERE r.from_id IN (SELECT value FROM json_each(?)) ORDER BY r.type, t.uid",
+            (json.dumps(ids),),
+        ):
+            found.setdefault(row[0], []).append(relation_of(row))
+        return found
 
     def known(self, memories: Sequence[Memory]) -> Known:
         """Return what is here under the uids, keys and origins of some memories."""
