@@ -20,7 +20,7 @@ from memai.store.sqlite import SQLiteStore
 hypothesis.settings.register_profile("memai", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("memai")
 
-# A shell starts background jobs deaf to Ctrl-C, and what they start inherits that; the tests press it.
+# A shell starts background jobs deaf to Ctrl-C, as are their children; some tests press it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -174,7 +174,7 @@ def where(
     if scope is None and here:
         if caller.domain is None:
             raise UsageError(
-                reason="No domain is at hand: say --domain, set MEMAI_DOMAIN, write one into a "
+                reason="There is no domain at hand: say --domain, set MEMAI_DOMAIN, write one into a "
                 "file .memai, or work in a git repository."
             )
         scope = caller.domain
