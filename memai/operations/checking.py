@@ -174,8 +174,8 @@ def where(
     if scope is None and here:
         if caller.domain is None:
             raise UsageError(
-                reason="There is no domain at hand: say --domain, set MEMAI_DOMAIN, write one into a "
-                "file .memai, or work in a git repository."
+                reason="There is no domain at hand: say --domain, set MEMAI_DOMAIN, write one "
+                "into a file .memai, or work in a git repository."
             )
         scope = caller.domain
     if scope is not None and scope != NO_DOMAIN:
