@@ -93,7 +93,7 @@ def test_here_is_the_domain_at_hand(opener: Opener) -> None:
     assert len(found(store, "walrus")) == 2
     assert len(found(store, "walrus", here=True)) == 1
     assert len(operations.recall(store, "walrus", here=True).hits) == 1
-    with pytest.raises(UsageError, match="domain at hand"):
+    with pytest.raises(UsageError, match="at hand"):
         operations.search(opener(), "walrus", here=True)
 
 

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memai import ranking
-from memai.ranking import Neighbours, Ranked
+from memai.ranking import Ranked, late
+from memai.ranking.closeness import CLOSE, Evidence, closeness, evidence
+from memai.ranking.late import Neighbours
 
 ids = st.integers(1, 30)
 scores = st.dictionaries(ids, st.floats(-50, 50, allow_nan=False), max_size=20)
@@ -68,7 +70,7 @@ def test_a_lift_is_added_and_shown():
 @given(weights, cosines, st.dictionaries(ids, texts, max_size=6))
 def test_late_interaction_is_a_share(weights, near, memories):
     """Late interaction scores every memory from 0 to 1."""
-    found = ranking.late_interaction(weights, near, memories)
+    found = late.late_interaction(weights, near, memories)
     assert found.keys() == memories.keys()
     assert all(0 <= score <= 1 + 1e-9 for score in found.values())
 
@@ -85,7 +87,7 @@ def test_late_interaction_is_the_best_window(weights, near, tokens):
     expected = max(
         sum(weight * best(token, window) for token, weight in weights.items()) for window in windows
     ) / sum(weights.values())
-    found = ranking.late_interaction(weights, near, {1: tokens})[1]
+    found = late.late_interaction(weights, near, {1: tokens})[1]
     assert abs(found - expected) < 1e-9
 
 
@@ -93,8 +95,8 @@ def test_late_interaction_is_the_best_window(weights, near, tokens):
 def test_neighbours_only_add(weights, near, own, other):
     """A neighbour never takes away, and gives at most 0.8 of what it says itself."""
     memories = {1: own, 2: other}
-    alone = ranking.late_interaction(weights, near, memories)
-    beside = ranking.late_interaction(weights, near, memories, {1: Neighbours(before=[2])})
+    alone = late.late_interaction(weights, near, memories)
+    beside = late.late_interaction(weights, near, memories, {1: Neighbours(before=[2])})
     assert beside.keys() == {1}
     assert alone[1] - 1e-9 <= beside[1] <= alone[1] + 0.8 + 1e-9
 
@@ -104,22 +106,22 @@ def test_an_answer_is_found_through_its_question():
     weights, near = {1: 1.0, 2: 1.0}, {1: {1: 1.0}, 2: {2: 1.0}}
     memories = {10: [1], 11: [2], 12: [9], 13: [2]}
     beside = {11: Neighbours(before=[10]), 13: Neighbours(before=[12])}
-    found = ranking.late_interaction(weights, near, memories, beside)
+    found = late.late_interaction(weights, near, memories, beside)
     assert found[11] > found[13]
 
 
 def test_rare_tokens_weigh_more():
     """A token that few candidates hold counts more than one that most of them hold."""
-    found = ranking.token_weights({1: 1.0, 2: 1.0}, [{1}, {1}, {1, 2}, {1}])
+    found = late.token_weights({1: 1.0, 2: 1.0}, [{1}, {1}, {1, 2}, {1}])
     assert found[2] > found[1] > 0
 
 
 def test_head():
     """The head is a title, heading or speaker; a text without one has none."""
-    assert ranking.head("Ann (8 May): I went home") == "Ann (8 May)"
-    assert ranking.head("# Release\nTag it first") == "# Release"
-    assert ranking.head("no head here") == ""
-    assert ranking.head("x" * 200 + ": y") == ""
+    assert late.head("Ann (8 May): I went home") == "Ann (8 May)"
+    assert late.head("# Release\nTag it first") == "# Release"
+    assert late.head("no head here") == ""
+    assert late.head("x" * 200 + ": y") == ""
 
 
 ranked_lists = st.lists(st.floats(0, 1), min_size=1, max_size=10).map(
@@ -129,7 +131,7 @@ ranked_lists = st.lists(st.floats(0, 1), min_size=1, max_size=10).map(
 
 @given(ranked_lists, st.randoms(use_true_random=False))
 def test_preference_for_newer_is_bounded(ranked, random):
-    """No memory gains 0.15 or more by being newer, none loses, and the gain is shown."""
+    """No memory gains 0.1 or more by being newer, none loses, and the gain is shown."""
     times = {one.id: f"2026-01-{random.randint(1, 28):02}" for one in ranked}
     alike = {(a.id, b.id): random.random() for a in ranked for b in ranked if a.id < b.id}
     before = {one.id: one.score for one in ranked}
@@ -137,7 +139,7 @@ def test_preference_for_newer_is_bounded(ranked, random):
     assert {one.id for one in found} == before.keys()
     for one in found:
         gain = one.score - before[one.id]
-        assert 0 <= gain <= 0.15 + 1e-5
+        assert 0 <= gain <= 0.1 + 1e-5
         assert abs(one.parts.get("newer", 0.0) - gain) < 1e-9
 
 
@@ -156,14 +158,25 @@ def test_only_versions_of_one_thing_are_older_and_newer():
     assert not ranking.versions("Ann", "Bob")
 
 
-def test_closeness():
-    """A hit that stands out and covers the question is close; nothing found is not."""
-    clear = [Ranked(1, 1.0, {}), *(Ranked(i, 0.3, {}) for i in range(2, 30))]
-    flat = [Ranked(i, 0.5, {}) for i in range(1, 30)]
-    assert ranking.closeness(clear, 0.9) >= 0
-    assert ranking.closeness(flat, 0.3) < 0
-    assert ranking.closeness([], 0.0) < 0
-    assert ranking.closeness([Ranked(1, 1.0, {})], 1.0) >= 0
+def test_a_hit_that_stands_out_and_covers_the_question_is_close():
+    """Nothing found is not close, nor is a hit like all others that covers little."""
+    clear = [Ranked(1, 1.0, {}), *(Ranked(i, 0.3, {}) for i in range(2, 60))]
+    flat = [Ranked(i, 0.5, {}) for i in range(1, 60)]
+    words = {"words": {1: 12.0, **dict.fromkeys(range(2, 60), 2.0)}}
+    assert closeness(evidence(clear, words, 0.9, 5)) >= CLOSE
+    assert closeness(evidence(flat, {}, 0.3, 5)) < CLOSE
+    assert closeness(evidence([], {}, 0.0, 5)) == 0
+    assert closeness(evidence([Ranked(1, 1.0, {})], {}, 1.0, 3)) >= CLOSE
+    assert closeness(evidence([Ranked(1, 1.0, {})], {}, 0.2, 3)) < CLOSE
+
+
+@given(ranked_lists, routes, st.floats(0, 1), st.integers(0, 512))
+def test_closeness_is_a_likelihood(ranked, scores, covered, tokens):
+    """It lies between 0 and 1 whatever was found, and covering more never lowers it."""
+    found = evidence(ranked, scores, covered, tokens)
+    assert 0 <= closeness(found) <= 1
+    assert closeness(found._replace(covered=1.0)) >= closeness(found)
+    assert closeness(Evidence(1.0)) == 0
 
 
 @given(st.dictionaries(st.text(max_size=3), st.lists(ids, unique=True)))

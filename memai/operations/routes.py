@@ -2,57 +2,48 @@
 
 from __future__ import annotations
 
-import re
-import sys
-from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
-from memai import queries, ranking
-from memai.embedding import NoModel, similar
-from memai.operations import embedding_policy
+from memai import ranking
+from memai.embedding import Embedder, NoModel, similar
+from memai.operations import embedding_policy, tokens
 from memai.operations.embedding_policy import readable
-from memai.queries import Clause
-from memai.ranking import Neighbours, Ranked
+from memai.operations.understanding import Asked, respelled, satisfiable
+from memai.ranking import Ranked
+from memai.ranking.closeness import CLOSE, Evidence, closeness, evidence
+from memai.ranking.late import head
 from memai.records import Glance, Scored
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from memai.embedding import Embedder
+    from memai.operations.tokens import Reading
     from memai.queries import WordQuery
-    from memai.records import Where
     from memai.store import Store
 
 DEPTH = 100
 """Candidates of each route. What fuses them looks at no more, so pages of an answer join."""
 
 _LATE = 100  # candidates that are read token by token
-_TOKENS = 32  # tokens of a query that are compared, those that say most
-_REACH = 2  # neighbours on each side
 _NEWER = 10  # hits among which the newer may pass
-_LEAST_MISTYPED = 5  # letters of a word that is taken for mistyped
-_MISTYPED = 2  # such words of a query that are looked into: 5 ms each
-_MEANINGS = 3  # other words for each of them
 _WIDEST = 4  # times a route is asked for more because filters on words left too little
 
 
-class Asked(NamedTuple):
-    """A question as the routes take it."""
-
-    words: WordQuery
-    where: Where
-    excluded: tuple[Clause, ...] = ()
-    newer: bool = True
-
-
 class Answer(NamedTuple):
-    """What the routes found: the order, what found each memory, and what each route says of it."""
+    """What the routes found.
+
+    `ranked` is the order, `found` what each route found by itself, `scores` what each says of a
+    candidate, `passages` the best passage of each; `likelihood`, drawn from `evidence`, says how
+    likely the best hit is an answer, and `close` whether that is enough.
+    """
 
     ranked: list[Ranked]
     found: dict[str, dict[int, Scored]]
     scores: dict[str, dict[int, float]]
     passages: dict[int, Scored]
     words: WordQuery
+    evidence: Evidence
+    likelihood: float
     close: bool
     notes: list[str]
 
@@ -64,39 +55,60 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     """
     notes: list[str] = []
     model = _model(store, notes)
-    asked = _respelled(store, model, _satisfiable(store, asked, notes), notes)
+    asked = respelled(store, model, satisfiable(store, asked, notes), notes)
     vector = None if isinstance(model, NoModel) else model.embed(readable(asked.words.text))
     found = _candidates(store, asked, vector, DEPTH)
     ids = set().union(*found.values())
     passages = dict(found["meaning"])
     if vector is not None:
         passages |= store.closest(vector, sorted(ids - passages.keys()))
-    scores: dict[str, dict[int, float]] = {
-        "words": {id: s.score for id, s in found["words"].items()},
-        "meaning": {id: s.score for id, s in passages.items()},
+    scores = {
+        "words": {id: one.score for id, one in found["words"].items()},
+        "meaning": {id: one.score for id, one in passages.items()},
     }
-    lifts = {id: ranking.EXACT * s.score for id, s in found["substring"].items()}
+    lifts = {id: ranking.EXACT * one.score for id, one in found["substring"].items()}
     glances = store.glances(sorted(ids))
-    if not isinstance(model, NoModel) and vector is not None:
-        first = [one.id for one in ranking.fuse(scores, lifts)[:_LATE]]
-        scores |= _late(store, model, asked.words, first, glances)
     ranked = ranking.fuse(scores, lifts)
-    scores["substring"] = {id: s.score for id, s in found["substring"].items()}
+    read = None
+    if not isinstance(model, NoModel) and vector is not None:
+        read = tokens.read(store, model, asked.words, [one.id for one in ranked[:_LATE]], glances)
+        scores |= read.scores()
+        ranked = ranking.fuse(scores, lifts)
+    known = _evidence(store, asked.words, ranked, scores, read)
+    scores["substring"] = {id: one.score for id, one in found["substring"].items()}
     if asked.newer:
         ranked = _newer(store, ranked, glances)
     contradicted = _contradicted(glances)
     sunk = [one for one in ranked if one.id in contradicted]
     ranked = [one for one in ranked if one.id not in contradicted]
+    close = closeness(known) >= CLOSE and bool(ranked)
     if wanted > len(ranked):
         more = _candidates(store, asked, vector, wanted + DEPTH)
         ranked, sunk = _continued(store, ranked, sunk, more, wanted + DEPTH)
         found = more
         passages = more["meaning"] | passages
         for name, route in more.items():
-            scores[name] = {id: s.score for id, s in route.items()} | scores[name]
+            scores[name] = {id: one.score for id, one in route.items()} | scores[name]
+    ranked = ranking.sink(ranked, sunk)
     return Answer(
-        ranking.sink(ranked, sunk), found, scores, passages, asked.words, bool(ranked), notes
+        ranked, found, scores, passages, asked.words, known, closeness(known), close, notes
     )
+
+
+def _evidence(
+    store: Store,
+    words: WordQuery,
+    ranked: Sequence[Ranked],
+    scores: Mapping[str, Mapping[int, float]],
+    read: Reading | None,
+) -> Evidence:
+    """Return what speaks for the best hit; by words alone, how many of them it holds."""
+    if read is not None and read.lengths:
+        covered = read.covered([one.id for one in ranked])
+        return evidence(ranked, scores, covered, len(read.lengths))
+    single = [clause for clause in words.clauses if len(clause.tokens) == 1]
+    held = sum(bool(store.matches([one.id for one in ranked[:1]], (c,))) for c in single)
+    return evidence(ranked, scores, held / max(1, len(single)), len(single))
 
 
 def _continued(
@@ -141,52 +153,6 @@ def _model(store: Store, notes: list[str]) -> Embedder | NoModel:
     return model
 
 
-def _respelled(store: Store, model: Embedder | NoModel, asked: Asked, notes: list[str]) -> Asked:
-    """Return the question with what its mistyped words may mean.
-
-    A word counts as mistyped if no memory holds it and the model does not know it whole. It stays
-    among the words; for the meaning, what it may mean takes its place.
-    """
-    words = asked.words
-    known = [] if isinstance(model, NoModel) else [model]
-    single = {c.tokens[0]: c for c in words.clauses if len(c.tokens) == 1}  # begun ones come later
-    text, clauses, pieces = words.text, list(words.clauses), list(words.substrings)
-    for clause in store.missing([*single.values()])[:_MISTYPED]:
-        word = clause.tokens[0]
-        # Of several words with one stem the model knows the one that is a word.
-        meant = [
-            min(group, key=lambda one: [len(two.tokens(one)) for two in known])
-            for group in (store.spellings(word) if _mistyped(word, known) else ())
-        ][:_MEANINGS]
-        if meant:
-            clauses += [Clause((one,)) for one in meant]
-            text = re.sub(rf"(?i)\b{word}\b", " ".join(meant), text)
-            notes.append(f"Nothing holds '{word}'; looked for {' and '.join(meant)} too.")
-        else:
-            pieces.append(word)  # it may be part of a longer one
-    return asked._replace(
-        words=words._replace(clauses=tuple(clauses), substrings=tuple(pieces), text=text)
-    )
-
-
-def _mistyped(word: str, known: Sequence[Embedder]) -> bool:
-    """Whether a word that no memory holds may be a slip: a model does not know it whole."""
-    plain = len(word) >= _LEAST_MISTYPED and word.isascii() and word.isalpha()
-    return plain and not any(len(model.tokens(word)) == 1 for model in known)
-
-
-def _satisfiable(store: Store, asked: Asked, notes: list[str]) -> Asked:
-    """Return the question without its quoted phrases if no memory in its scope holds them."""
-    words = asked.words
-    if not words.phrases:
-        return asked
-    required = words._replace(clauses=())
-    if store.by_words(required, asked.where, 1, asked.excluded):
-        return asked
-    notes.append("Nothing holds what is in quotes as it is written: its words were looked for.")
-    return asked._replace(words=words._replace(phrases=()))
-
-
 def _candidates(
     store: Store, asked: Asked, vector: bytes | None, depth: int
 ) -> dict[str, dict[int, Scored]]:
@@ -222,84 +188,12 @@ def _allowed(store: Store, asked: Asked, route: Sequence[Scored]) -> list[Scored
     return [one for one in route if one.id in kept]
 
 
-def _late(
-    store: Store,
-    model: Embedder,
-    words: WordQuery,
-    ids: Sequence[int],
-    glances: Mapping[int, Glance],
-) -> dict[str, dict[int, float]]:
-    """Return what late interaction says of some memories and of their heads."""
-    weights = query_tokens(model, words)
-    if not weights:
-        return {}
-    beside = {id: Neighbours(*sides) for id, sides in store.neighbours(ids, _REACH).items()}
-    around = {one for sides in beside.values() for side in sides for one in side}
-    passages = store.tokens([*ids, *sorted(around - set(ids))])
-    tokens = {id: _joined(part[2] for part in parts) for id, parts in passages.items()}
-    known = [id for id in ids if tokens.get(id)]
-    heads = {
-        id: model.tokens(readable(ranking.head(glances[id].beginning)))
-        for id in known
-        if id in glances
-    }
-    distinct = {id: set(tokens[id]) for id in known}
-    near = _near(store, model, weights, set().union(*map(set, tokens.values()), *heads.values()))
-    weights = ranking.token_weights(weights, distinct.values())
-    sides = {id: beside.get(id, Neighbours()) for id in known}
-    sides = {
-        id: Neighbours(*([one for one in side if tokens.get(one)] for side in both))
-        for id, both in sides.items()
-    }
-    return {
-        "late": ranking.late_interaction(weights, near, tokens, sides),
-        "head": ranking.late_interaction(weights, near, heads),
-    }
-
-
-def query_tokens(model: Embedder, words: WordQuery) -> dict[int, float]:
-    """Return the tokens of a query's content words and how much each of them says."""
-    plain = re.findall(r"\w+", readable(words.text))
-    telling = [word for word in plain if word.lower() not in queries.STOP_WORDS]
-    weights = {t: model.weight(t) for t in dict.fromkeys(model.tokens(" ".join(telling or plain)))}
-    first = sorted(weights, key=lambda token: (-weights[token], token))[:_TOKENS]
-    return {token: weights[token] for token in first}
-
-
-def _joined(parts: Iterable[bytes]) -> array[int]:
-    joined = array("H")
-    for part in parts:
-        joined.frombytes(part)
-    return joined
-
-
-def _near(
-    store: Store, model: Embedder, tokens: Collection[int], among: Collection[int]
-) -> dict[int, dict[int, float]]:
-    """Return for each token of a query those near it, exactly.
-
-    A process that has numpy uses it; one that has not lets the engine compare the vectors.
-    """
-    asked, others = list(tokens), sorted(among)
-    if "numpy" not in sys.modules:
-        rows, compared = model.rows(asked), model.rows(others)
-        pairs = None
-        if rows is not None and compared is not None:
-            pairs = store.cosines(rows, compared, ranking.NEAR)
-        if pairs is not None:
-            near: dict[int, dict[int, float]] = {token: {} for token in asked}
-            for place, other, cosine in pairs:
-                near[asked[place]][others[other]] = cosine
-            return near
-    return dict(zip(asked, model.cosines(asked, others, ranking.NEAR), strict=True))
-
-
 def _newer(store: Store, ranked: list[Ranked], glances: Mapping[int, Glance]) -> list[Ranked]:
     """Let the newer of the first hits pass the older they resemble."""
     first = [one for one in ranked[:_NEWER] if one.id in glances]
     times = {one.id: glances[one.id].created_at for one in first}
     vectors = store.first_vectors([one.id for one in first])
-    heads = {id: ranking.head(glances[id].beginning) for id in vectors}
+    heads = {id: head(glances[id].beginning) for id in vectors}
     alike = {
         (a, b): similar(vectors[a], vectors[b])
         for a in vectors

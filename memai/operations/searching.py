@@ -8,7 +8,8 @@ from memai.errors import UsageError
 from memai.operations import checking, routes
 from memai.operations.budget import fitting
 from memai.operations.reading import scope_notes
-from memai.operations.routes import Answer, Asked
+from memai.operations.routes import Answer
+from memai.operations.understanding import Asked
 from memai.ranking import Ranked
 from memai.records import Found, Hit, Memory, Where
 from memai.store import Store
@@ -138,8 +139,11 @@ def _hit(memory: Memory, ranked: Ranked, answer: Answer, *, explain: bool) -> Hi
     found = [name for name, route in answer.found.items() if ranked.id in route]
     scores = {name: said[ranked.id] for name, said in answer.scores.items() if ranked.id in said}
     scores |= {name: ranked.parts[name] for name in _ALWAYS if name in ranked.parts}
+    # What the routes give adds up to the fused score; it is brought to the likelihood of the best.
+    best_score = max(answer.ranked[0].score, 1e-6)
     if explain:
         scores |= {f"from_{name}": value for name, value in ranked.parts.items()}
+        scores |= {"fused": ranked.score, "likelihood": answer.likelihood}
     text = memory.content
     best = answer.passages.get(ranked.id)
     snippet, start, end, marks = passages.snippet(
@@ -164,7 +168,7 @@ def _hit(memory: Memory, ranked: Ranked, answer: Answer, *, explain: bool) -> Hi
         content_chars=len(memory.content),
         match_source=ranking.match_source(found),
         routes=tuple(found),
-        score=round(ranked.score, 6),
+        score=round(ranked.score * answer.likelihood / best_score, 6),
         scores={name: round(value, 4) for name, value in scores.items()},
     )
 

@@ -1,0 +1,120 @@
+"""Late interaction on the candidates of a search: their tokens, heads and neighbours."""
+
+from __future__ import annotations
+
+import re
+import sys
+from array import array
+from typing import TYPE_CHECKING, NamedTuple
+
+from memai import queries
+from memai.embedding import Embedder
+from memai.operations.embedding_policy import readable
+from memai.ranking import late
+from memai.ranking.late import Neighbours
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from memai.queries import WordQuery
+    from memai.records import Glance
+    from memai.store import Store
+
+_TOKENS = 32  # tokens of a query that are compared, those that say most
+_REACH = 2  # neighbours on each side
+_FIRST = 30  # candidates among which the one is looked for that covers most of the question
+
+
+class Reading(NamedTuple):
+    """Candidates read token by token.
+
+    `lengths` says how much each token of the question says, `near` which tokens are near it;
+    `beside` names the candidates, whose tokens and those of their neighbours are in `tokens`.
+    """
+
+    lengths: dict[int, float]
+    near: dict[int, dict[int, float]]
+    tokens: dict[int, array[int]]
+    heads: dict[int, array[int]]
+    beside: dict[int, Neighbours]
+
+    def scores(self) -> dict[str, dict[int, float]]:
+        """Return what late interaction says of the candidates and of their heads."""
+        if not self.lengths:
+            return {}
+        weights = late.token_weights(self.lengths, (set(self.tokens[id]) for id in self.beside))
+        return {
+            "late": late.late_interaction(weights, self.near, self.tokens, self.beside),
+            "head": late.late_interaction(weights, self.near, self.heads),
+        }
+
+    def covered(self, ids: Sequence[int]) -> float:
+        """Return the share of the question that is covered by one of the first of some memories."""
+        first = {id: self.tokens[id] for id in ids[:_FIRST] if id in self.beside}
+        found = late.late_interaction(self.lengths, self.near, first)
+        return max(found.values(), default=0.0)
+
+
+def read(
+    store: Store,
+    model: Embedder,
+    words: WordQuery,
+    ids: Sequence[int],
+    glances: Mapping[int, Glance],
+) -> Reading:
+    """Read candidates, in this order, and what stands beside them."""
+    lengths = query_tokens(model, words)
+    if not lengths:
+        return Reading({}, {}, {}, {}, {})
+    sides = store.neighbours(ids, _REACH)
+    around = {one for both in sides.values() for side in both for one in side}
+    passages = store.tokens([*ids, *sorted(around - set(ids))])
+    tokens = {id: _joined(part[2] for part in parts) for id, parts in passages.items()}
+    known = [id for id in ids if tokens.get(id) and id in glances]
+    heads = {id: model.tokens(readable(late.head(glances[id].beginning))) for id in known}
+    distinct = set().union(*map(set, tokens.values()), *map(set, heads.values()))
+    nobody: tuple[list[int], list[int]] = ([], [])
+    beside = {
+        id: Neighbours(
+            *([one for one in side if tokens.get(one)] for side in sides.get(id, nobody))
+        )
+        for id in known
+    }
+    return Reading(lengths, _near(store, model, lengths, distinct), tokens, heads, beside)
+
+
+def query_tokens(model: Embedder, words: WordQuery) -> dict[int, float]:
+    """Return the tokens of a query's content words and how much each of them says."""
+    plain = re.findall(r"\w+", readable(words.text))
+    telling = [word for word in plain if word.lower() not in queries.STOP_WORDS]
+    weights = {t: model.weight(t) for t in dict.fromkeys(model.tokens(" ".join(telling or plain)))}
+    first = sorted(weights, key=lambda token: (-weights[token], token))[:_TOKENS]
+    return {token: weights[token] for token in first}
+
+
+def _joined(parts: Iterable[bytes]) -> array[int]:
+    joined = array("H")
+    for part in parts:
+        joined.frombytes(part)
+    return joined
+
+
+def _near(
+    store: Store, model: Embedder, tokens: Collection[int], among: Collection[int]
+) -> dict[int, dict[int, float]]:
+    """Return for each token of a query those near it, exactly.
+
+    A process that has numpy uses it; one that has not lets the engine compare the vectors.
+    """
+    asked, others = list(tokens), sorted(among)
+    if "numpy" not in sys.modules:
+        rows, compared = model.rows(asked), model.rows(others)
+        pairs = None
+        if rows is not None and compared is not None:
+            pairs = store.cosines(rows, compared, late.NEAR)
+        if pairs is not None:
+            near: dict[int, dict[int, float]] = {token: {} for token in asked}
+            for place, other, cosine in pairs:
+                near[asked[place]][others[other]] = cosine
+            return near
+    return dict(zip(asked, model.cosines(asked, others, late.NEAR), strict=True))

@@ -1,0 +1,128 @@
+"""Late interaction (Khattab and Zaharia 2020, "ColBERT") over static token vectors."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import log
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+NEAR = 0.25
+"""Cosine from which two tokens have something in common.
+
+66.7 for 0, 0.15 and 0.25; 66.5 for 0.3; 66.0 for 0.4; fewer look-ups the higher it is.
+"""
+
+_BLOCK = 32  # tokens; a window is two. Windows of 64: 66.9; of 48 or 32: 66.6; none: 66.3.
+_BESIDE = 0.8  # of what a neighbour says. 0: 66.7; 0.5: 67.2; 0.7: 67.4; 0.8: 67.5; 0.9: 67.6.
+
+
+class Neighbours(NamedTuple):
+    """The ids of what was stored in the same session before and after a memory, nearest first."""
+
+    before: Sequence[int] = ()
+    after: Sequence[int] = ()
+
+
+def head(text: str) -> str:
+    """Return the head of a text: its first line, up to a colon, of at most 80 characters.
+
+    Empty for a text without such a head.
+    """
+    line = text[:81].split("\n", 1)[0].split(":", 1)[0]
+    return line if len(line) <= 80 and len(line) < len(text) else ""
+
+
+def token_weights(
+    query: Mapping[int, float], candidates: Iterable[Collection[int]]
+) -> dict[int, float]:
+    """Return what each token of a query counts among the tokens of the candidates.
+
+    `query` has the length of each token's vector in the model: how much it says at all. The rest is
+    the inverse document frequency of BM25 among the candidates, which needs nothing of the store
+    and tells them apart better than the frequency in the whole store does (66.9 against 66.5).
+    """
+    frequency = dict.fromkeys(query, 0)
+    count = 0
+    for tokens in candidates:
+        count += 1
+        for token in frequency.keys() & tokens:
+            frequency[token] += 1
+    return {
+        token: length * log(1 + (count - frequency[token] + 0.5) / (frequency[token] + 0.5))
+        for token, length in query.items()
+    }
+
+
+def late_interaction(
+    weights: Mapping[int, float],
+    near: Mapping[int, Mapping[int, float]],
+    memories: Mapping[int, Sequence[int]],
+    beside: Mapping[int, Neighbours] | None = None,
+) -> dict[int, float]:
+    """Score memories by the window that holds something near to most of what is asked, 0 to 1.
+
+    `weights` has the query's tokens, `near` for each of them the tokens near it with their cosines,
+    `memories` the tokens of each memory in order. For each query token counts the best cosine in
+    the window, or a little less than the best in the nearest 64 tokens of a neighbour; `beside`
+    names the memories to score, their neighbours among `memories`; None scores all, without.
+    """
+    order = list(weights)
+    gains: dict[int, list[tuple[int, float]]] = {}
+    for place, token in enumerate(order):
+        for other, cosine in near.get(token, {}).items():
+            if cosine >= NEAR:
+                gains.setdefault(other, []).append((place, cosine))
+    total = sum(weights.values())
+    if not total > 0:
+        return dict.fromkeys(memories if beside is None else beside, 0.0)
+    shares = [weights[token] / total for token in order]
+    none = [0.0] * len(order)
+    rows = {id: _blocks(tokens, gains, none) for id, tokens in memories.items()}
+    scores = {}
+    for id in memories if beside is None else beside:
+        context = _context(beside[id], rows, none) if beside else none
+        best = 0.0
+        blocks = rows[id]
+        for first, second in pairwise(blocks) if len(blocks) > 1 else ((blocks[0], none),):
+            best = max(best, sum(map(_product, shares, map(max, first, second, context))))
+        scores[id] = best
+    return scores
+
+
+def _product(a: float, b: float) -> float:
+    return a * b
+
+
+def _blocks(
+    tokens: Sequence[int], gains: Mapping[int, Sequence[tuple[int, float]]], none: list[float]
+) -> list[list[float]]:
+    """Return for each block of tokens the best cosine to each query token; at least one block."""
+    known = gains.keys()
+    rows = []
+    for start in range(0, len(tokens), _BLOCK):
+        row = none
+        for token in known & set(tokens[start : start + _BLOCK]):
+            if row is none:
+                row = none.copy()
+            for place, cosine in gains[token]:
+                row[place] = max(row[place], cosine)
+        rows.append(row)
+    return rows or [none]
+
+
+def _context(
+    neighbours: Neighbours, rows: Mapping[int, list[list[float]]], none: list[float]
+) -> list[float]:
+    """Return what the neighbours of a memory add to it for each query token."""
+    context = none
+    for side, near_end in ((neighbours.before, slice(-2, None)), (neighbours.after, slice(2))):
+        share = 1.0
+        for id in side:
+            share *= _BESIDE
+            for row in rows[id][near_end]:
+                if row is not none:
+                    context = [max(a, share * b) for a, b in zip(context, row, strict=True)]
+    return context
