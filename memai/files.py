@@ -6,7 +6,7 @@ Never for a store that may be open: closing a second descriptor of it drops SQLi
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
@@ -91,22 +91,60 @@ def write_new(path: str, chunks: Iterable[bytes]) -> int:
     return size
 
 
-def replace(path: str, data: bytes, before: Seen | None) -> Seen | None:
-    """Write a file in place of the one that was `before` (None: of none); return what it is now.
+class Draft(NamedTuple):
+    """A file to be written in place of the one that was `before` (None: of none)."""
 
-    Returns None, and writes nothing, if somebody else changed it meanwhile. A file keeps its mode.
-    The folder is not synced: see `sync_folder`. Raises NoSpace, NotWritable.
+    path: str
+    data: bytes
+    before: Seen | None
+
+
+def write_all(drafts: Sequence[Draft]) -> list[Seen | None]:
+    """Write many files, each whole or not at all; return what each is now.
+
+    None, and nothing written, where somebody else changed a file meanwhile. A file keeps its mode.
+    All are on disk before the first gets its name: waiting for them together takes a fraction of
+    waiting for each. Raises NoSpace, NotWritable, and then none got its name.
     """
-    folder, name = os.path.split(path)
-    partial = _partial(folder, name)
+    partials: list[str] = []
+    at = ""  # what was being written when something went wrong
     try:
-        mode = 0o600 if before is None else stat.S_IMODE(os.stat(path).st_mode)
-        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, mode)
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
+        for draft in drafts:
+            at = draft.path
+            partials.append(_partial(*os.path.split(at)))
+            _lay(partials[-1], draft.data, at if draft.before is not None else None)
+        for partial in partials:
+            _sync(partial)
+        written = []
+        for partial, draft in zip(partials, drafts, strict=True):
+            at = draft.path
+            written.append(_settle(partial, at, draft.before))
+        for at in {os.path.dirname(draft.path) for draft in drafts}:
+            sync_folder(at)
+    except OSError as error:
+        raise failure(at, error) from None
+    finally:
+        for partial in partials:
+            with suppress(OSError):
+                os.unlink(partial)
+    return written
+
+
+def _lay(partial: str, data: bytes, like: str | None) -> None:
+    """Write bytes under a name of their own, with the mode of another file."""
+    mode = 0o600
+    if like is not None:
+        with suppress(FileNotFoundError):
+            mode = stat.S_IMODE(os.stat(like).st_mode)
+    descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(descriptor, mode)
+        file.write(data)
+
+
+def _settle(partial: str, path: str, before: Seen | None) -> Seen | None:
+    """Give a written file its name, unless somebody else changed what has it."""
+    try:
         if before is None:
             _publish(partial, path)
         else:
@@ -117,11 +155,6 @@ def replace(path: str, data: bytes, before: Seen | None) -> Seen | None:
         return seen(os.lstat(path))
     except (FileExistsError, FileNotFoundError):
         return None
-    except OSError as error:
-        raise failure(path, error) from None
-    finally:
-        with suppress(OSError):
-            os.unlink(partial)
 
 
 def _partial(folder: str, name: str) -> str:
@@ -180,7 +213,12 @@ def _publish(partial: str, path: str) -> None:
 
 def sync_folder(path: str) -> None:
     """Wait until the names in a folder are on disk."""
-    descriptor = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
+    _sync(path or ".")
+
+
+def _sync(path: str) -> None:
+    """Wait until a file or folder is on disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

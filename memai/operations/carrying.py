@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memai import when
-from memai.errors import MemaiError, SecretFound
-from memai.files import Seen
+from memai.errors import SecretFound, UsageError
+from memai.files import Draft, Seen
 from memai.formats import Broken, Incoming, pages
 from memai.formats.pages import Page
 from memai.operations import embedding_policy, statements
@@ -35,6 +35,15 @@ class Taken(NamedTuple):
     said: Statement
     base: Statement | None
     diverged: bool
+
+
+class Written(NamedTuple):
+    """A page to be written, and what it says; `whole` if every relation in it leads somewhere."""
+
+    uid: str
+    draft: Draft
+    said: Statement
+    whole: bool
 
 
 class Carrier:
@@ -181,8 +190,8 @@ class Carrier:
 
     # --- to pages -----------------------------------------------------------------------------
 
-    def write(self, uid: str, path: str, seen: Seen | None) -> Synced | None:
-        """Write the page of a memory; return what is to be remembered, None if it was not."""
+    def write(self, uid: str, path: str, seen: Seen | None) -> Written | None:
+        """Return the page of a memory as it is to be written; None if it is gone."""
         memory = self.store.find(uid)
         if memory is None:  # purged meanwhile
             return None
@@ -190,10 +199,11 @@ class Carrier:
         relations.sort(key=lambda r: (r.type, r.to_uid))
         others = self._unresolved(uid, path, seen)
         text = pages.render(memory, [*relations, *others], self._name_of)
-        return self._put(memory, relations, path, text, seen, whole=not others)
+        said = statements.of(memory, relations)
+        return Written(uid, Draft(path, text.encode(), seen), said, whole=not others)
 
-    def stamp(self, one: Taken) -> Synced | None:
-        """Bring the page that was taken up to date; return what is to be remembered."""
+    def stamp(self, one: Taken) -> Written | None:
+        """Return the page that was taken as it is to be written, None if it is up to date."""
         memory = self.store.get(one.memory.uid)
         relations = [r for r in self.store.relations(memory.uid) if r.from_uid == memory.uid]
         if statements.of(memory, relations) != one.said:
@@ -202,30 +212,27 @@ class Carrier:
         if memory == one.before or text == one.text:
             return None  # only what is edited here says so, or stores would answer one another
         whole = len(one.said.edges) == len(one.page.relations)
-        return self._put(memory, relations, one.path, text, one.seen, whole=whole)
+        return Written(memory.uid, Draft(one.path, text.encode(), one.seen), one.said, whole=whole)
 
-    def _put(
-        self,
-        memory: Memory,
-        relations: Sequence[Relation],
-        path: str,
-        text: str,
-        seen: Seen | None,
-        *,
-        whole: bool,
-    ) -> Synced | None:
-        """Write a page and return what is to be remembered of it."""
-        data = text.encode()
-        try:
-            written = self.folder.write(path, data, seen)
-        except MemaiError as error:
-            self.tally.fault(path, error.message)
-            return None
-        if written is None:
-            self.tally.fault(path, "it was made or changed while it was synced; sync again")
-            return None
-        said = statements.of(memory, relations)
-        return self._row(memory.uid, path, written, digest(data), said, whole=whole)
+    def put(self, pages_: Iterable[Written]) -> list[Synced]:
+        """Write pages; return what is to be remembered of them."""
+        ready = []
+        for page in pages_:
+            try:
+                self.folder.make_place(page.draft.path)
+                ready.append(page)
+            except UsageError as error:
+                self.tally.fault(page.draft.path, error.message)
+        rows = []
+        for page, seen in zip(ready, self.folder.write([p.draft for p in ready]), strict=True):
+            path, data, _ = page.draft
+            if seen is None:
+                self.tally.fault(path, "it was made or changed while it was synced; sync again")
+            else:
+                rows.append(
+                    self._row(page.uid, path, seen, digest(data), page.said, whole=page.whole)
+                )
+        return rows
 
     def _unresolved(self, uid: str, path: str, seen: Seen | None) -> list[Relation]:
         """Return the relations of the page that is there to memories that are not here.

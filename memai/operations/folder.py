@@ -2,12 +2,12 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from memai import files
 from memai.errors import Busy, UsageError
-from memai.files import Found, Seen
+from memai.files import Draft, Found, Seen
 from memai.formats import Broken, pages
 
 # A file that was changed less than this before it is looked at may change again without its time
@@ -46,17 +46,17 @@ class Folder:
         except ValueError as error:
             raise Broken(str(error)) from None
 
-    def write(self, path: str, data: bytes, before: Seen | None) -> Seen | None:
-        """Write a page whole, in place of what was seen before (None: nothing).
+    def write(self, drafts: Sequence[Draft]) -> list[Seen | None]:
+        """Write pages whole, each in place of what was seen before (None: of nothing).
 
-        Returns None if something else is there. Raises UsageError for a path that leads out of the
-        folder, NoSpace, NotWritable.
+        Their paths are below the folder. None where something else is there. Raises NoSpace,
+        NotWritable.
         """
-        place = files.make_folders(self.root, path)
-        written = files.replace(place, data, before)
-        if written is not None:
-            files.sync_folder(os.path.dirname(place))
-        return written
+        return files.write_all([d._replace(path=os.path.join(self.root, d.path)) for d in drafts])
+
+    def make_place(self, path: str) -> None:
+        """Make the folders of a page; raises UsageError if it leads out of this one."""
+        files.make_folders(self.root, path)
 
 
 def trusted(seen: Seen, now: int) -> Seen:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from memai import files, repository
 from memai.embedding import NoModel
@@ -33,6 +33,8 @@ from memai.vocabulary import (
     Type,
     Vectors,
 )
+
+Item = TypeVar("Item")
 
 # A source up to this size stays in memory, as memories about three times as large.
 _SMALL_BYTES = 16_000_000
@@ -213,8 +215,7 @@ def _sound(item: Incoming | Relation, policy: Policy) -> Incoming | Relation:
 def _bury(store: Store, source: Source, policy: Policy, tally: Tally) -> None:
     """Purge what was purged in another copy of this very store, unless it was edited here since."""
     purged = 0
-    graves = source.tombstones()
-    while batch := list(islice(graves, BATCH)):
+    for batch in _batched(source.tombstones()):
         here = [(grave, store.find(grave.uid)) for grave in batch]
         later = {g.uid for g, memory in here if memory is not None and memory.updated_at > g.at}
         for grave, memory in here:
@@ -244,8 +245,7 @@ def _bury(store: Store, source: Source, policy: Policy, tally: Tally) -> None:
 
 def _lines(store: Store, where: Where, *, vectors: bool) -> Iterator[dict[str, Any]]:
     """Yield the lines of an export as objects."""
-    wholes = store.export(where)
-    while batch := list(islice(wholes, BATCH)):
+    for batch in _batched(store.export(where)):
         found = store.passages_of([memory.uid for memory, _, _ in batch]) if vectors else {}
         for memory, history, relations in batch:
             yield own.line(memory, history, relations, found.get(memory.uid))
@@ -277,13 +277,22 @@ def _to_folder(store: Store, where: Where, folder: str) -> Saved:
             reason=f"{folder} holds Markdown already, and nothing is overwritten. "
             f"'memai sync {folder}' brings it and the store together."
         )
-    made = {folder}
-    for memory, _, relations in store.export(where):
-        path = files.make_folders(folder, pages.file_name(memory))
-        if files.replace(path, pages.render(memory, relations, name_of).encode(), None) is None:
-            raise NotWritable(path=path, reason="another file of this name was made meanwhile")
-        made.add(os.path.dirname(path))
-        count += 1
-    for place in made:
-        files.sync_folder(place)
+    for batch in _batched(store.export(where)):
+        drafts = []
+        for memory, _, relations in batch:
+            path = files.make_folders(folder, pages.file_name(memory))
+            text = pages.render(memory, relations, name_of)
+            drafts.append(files.Draft(path, text.encode(), None))
+        for draft, seen in zip(drafts, files.write_all(drafts), strict=True):
+            if seen is None:
+                why = "another file of this name was made meanwhile"
+                raise NotWritable(path=draft.path, reason=why)
+        count += len(batch)
     return Saved(folder, count, count, tuple(_published(folder)))
+
+
+def _batched(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Cut a stream into batches."""
+    stream = iter(items)
+    while batch := list(islice(stream, BATCH)):
+        yield batch

@@ -277,11 +277,16 @@ class _Sync:
             return kept
 
         kept = embedding_policy.write(self.store, act)
-        rows = [self.carrier.stamp(one) for one in kept]
-        rows += [self.carrier.write(s.memory.uid, s.path, s.seen) for s in steps if s.do == "write"]
-        self.written += sum(row is not None for row in rows)
-        with self.store.writing():
-            self._remember([row for row in rows if row is not None])
+        writes = [s for s in steps if s.do == "write"]
+        written = [
+            *(self.carrier.stamp(one) for one in kept),
+            *(self.carrier.write(s.memory.uid, s.path, s.seen) for s in writes),
+        ]
+        rows = self.carrier.put(page for page in written if page is not None)
+        self.written += len(rows)
+        if rows:
+            with self.store.writing():
+                self._remember(rows)
 
     def _taken(self, step: Step) -> Taken | None:
         """Read the page of a step, and list where both sides were changed."""

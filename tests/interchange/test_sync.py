@@ -530,9 +530,9 @@ def test_a_page_that_changes_while_it_is_written_is_left_to_the_next_sync(
 
     real = folder.Folder.write
 
-    def late(self: Any, *arguments: Any) -> Any:
+    def late(self: Any, drafts: Any) -> Any:
         path.write_text(path.read_text().replace("A text.", "Typed meanwhile."))
-        return real(self, *arguments)
+        return real(self, drafts)
 
     with monkeypatch.context() as patch:
         patch.setattr(folder.Folder, "write", late)
