@@ -26,8 +26,12 @@ else:
             return property(itemgetter(index), doc=doc)
 
     def _new(cls, /, *values, **named):
-        if named or len(values) != len(cls._fields):
-            values = _completed(cls, values, named)
+        missing = len(cls._fields) - len(values)
+        if named or missing:
+            if named or not 0 < missing <= len(cls._last):
+                values = _completed(cls, values, named)
+            else:
+                values += cls._last[-missing:]
         return tuple.__new__(cls, values)
 
     def _completed(cls, values, named):
@@ -96,6 +100,7 @@ else:
                 field: _tuplegetter(index, f"Field {index}") for index, field in enumerate(fields)
             }
             own = {"_fields": fields, "_field_defaults": defaults, "__match_args__": fields}
+            own["_last"] = tuple(defaults.values())
             return type(name, (tuple,), {**_METHODS, **getters, **own, **body})
 
     NamedTuple = type.__new__(_Made, "NamedTuple", (), {})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from memai.lean import TYPE_CHECKING
 from memai.queries import STOP_WORDS
 from memai.text import RUN_KINDS, bare, compose, segmenter, stem, tokens_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
 
+from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.text import RUN_KINDS, WORD_KINDS, Segment, fold, prepare, segments
 
 if TYPE_CHECKING:

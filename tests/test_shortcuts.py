@@ -62,6 +62,26 @@ def test_times(micros):
     assert when.to_micros(when.from_micros(micros)) == micros
 
 
+@given(written=st.text(st.sampled_from("0123456789-:.TZ +_٣"), min_size=20, max_size=28))
+@example(written="2026-02-29T00:00:00.000000Z")
+@example(written="0000-12-31T00:00:00.000000Z")
+@example(written="9999-12-99T99:99:99.000000Z")
+@example(written="2026-13-01T00:00:00.000000Z")
+@example(written="2026-11-30T24:00:00.000000Z")
+@example(written="2026-11-30T08:12:60.000000Z")
+@example(written="2026-11-30T08:12:46.000000+00:00")
+@example(written="2026-11-30 08:12:46.000000Z")
+@example(written="2026-11-30T08:12:46Z")
+@example(written="")
+def test_what_is_no_time(written):
+    """What is not in the stored form is refused, and what is comes back."""
+    try:
+        micros = when.to_micros(written)
+    except ValueError:
+        return
+    assert when.from_micros(micros) == written
+
+
 @pytest.mark.parametrize("micros", [FIRST - 1, LAST + 1, 10**30, -(10**30)])
 def test_times_out_of_range(micros):
     """A time that no calendar has is an OverflowError."""

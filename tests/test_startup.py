@@ -17,10 +17,11 @@ from memai import open_store, operations
 OPENING = {"apsw", "collections", "errno", "itertools", "keyword", "operator", "reprlib"}
 LISTING = OPENING | {"__future__", "binascii", "gc", "memai"}
 JSON = LISTING | {"copyreg", "enum", "functools", "json", "re", "sre", "types"}
-TYPING = JSON | {"contextlib", "typing", "unicodedata", "warnings", "weakrefset"}
-EMBEDDING = TYPING | {"array", "bisect", "math", "mmap", "struct", "threading"}
-WRITING = EMBEDDING | {"blake2", "datetime", "hashlib"}
-SEARCHING = EMBEDDING | {"importlib"}
+EMBEDDING = JSON | {
+    *("array", "bisect", "contextlib", "math", "mmap", "struct", "unicodedata"),
+}
+WRITING = EMBEDDING | {"blake2", "hashlib"}
+SEARCHING = EMBEDDING | {"importlib", "typing", "warnings"}
 
 # Slow ones, which a command line in a pipe never needs: 15 ms (dataclasses) to 900 ms (mcp).
 SLOW = {
@@ -82,7 +83,7 @@ def first_parts(modules):
         (["list", "--json"], JSON),
         (["pulse", "-d", "shop"], JSON),
         (["list", "--since", "3d"], JSON | {"calendar", "datetime", "locale", "math"}),
-        (["stats"], EMBEDDING),
+        (["stats"], EMBEDDING | {"typing", "warnings"}),
         (["note", "Another fact."], WRITING),
         (["search", "fact"], SEARCHING),
     ],

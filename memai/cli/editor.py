@@ -1,15 +1,18 @@
 """Writing a memory in the person's own editor, with a template that shows the fields."""
 
+from __future__ import annotations
+
 import os
-import re
-from typing import TYPE_CHECKING, Any
 
 from memai.errors import UsageError
-from memai.operations import Operation
-from memai.shapes import Signature
+from memai.lean import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from memai.operations import Operation
     from memai.records import Memory
+    from memai.shapes import Signature
     from memai.store import Store
 
 # Operations without one text: their options are the sections of the template.
@@ -20,7 +23,7 @@ SECTIONS = {
 _WRITERS = frozenset(("note", "reasoning", "handoff"))
 # A line that no text has by chance; what follows it is not kept.
 _CUT = "# ------------------------ >8 ------------------------"
-_SECTION = re.compile(r"^# == (\w+) == .*$", re.MULTILINE)
+_SECTION = r"(?m)^# == (\w+) == .*$"
 # Arguments of edit that change nothing by themselves.
 _NO_CHANGE = frozenset(("uid", "version", "reason", "allow_secret", "redact"))
 _EDITORS = ("sensible-editor", "nano", "vi")
@@ -61,7 +64,7 @@ class Draft:
         self,
         operation: Operation,
         signature: Signature,
-        store: "Store",
+        store: Store,
         arguments: dict[str, Any],
     ) -> dict[str, Any]:
         """Let the person write; return the arguments it makes. Raises UsageError for nothing."""
@@ -132,9 +135,9 @@ class Draft:
 def _foot(
     operation: Operation,
     signature: Signature,
-    store: "Store",
+    store: Store,
     arguments: dict[str, Any],
-    memory: "Memory | None" = None,
+    memory: Memory | None = None,
 ) -> str:
     """Return what stands below the text: what is asked for, and the fields as they will be."""
     fields = []
@@ -165,7 +168,9 @@ def _foot(
 
 def _sections(text: str) -> dict[str, str]:
     """Return the sections of a template that hold something, stripped."""
-    pieces = _SECTION.split(text.partition(_CUT)[0])
+    import re
+
+    pieces = re.split(_SECTION, text.partition(_CUT)[0])
     found = zip(pieces[1::2], pieces[2::2], strict=True)
     return {name: body.strip() for name, body in found if body.strip()}
 

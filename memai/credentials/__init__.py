@@ -11,10 +11,12 @@ decision is bounded, and no run is scanned from more than a bounded number of pl
 compiled on first use, and only if a literal piece of them is in the text.
 """
 
+from __future__ import annotations
+
 from itertools import chain
-from typing import NamedTuple
 
 from memai.credentials import pairs, shapes
+from memai.lean import NamedTuple
 
 
 class Credential(NamedTuple):

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import math
 import os
-import threading
+from _thread import allocate_lock  # what `threading` calls Lock; that takes 0.5 ms to import
 from array import array
-from collections.abc import Collection, Sequence
 
-from memai.embedding.bulk import Bulk, cosines
 from memai.embedding.files import UnusableError, fingerprint
 from memai.embedding.nearest import NearestTokens
 from memai.embedding.table import Table, pack
 from memai.embedding.wordpiece import SortedWords, WordPiece, read_vocabulary
+from memai.lean import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from memai.embedding.bulk import Bulk
 
 BULK_CHARACTERS = 60_000
 """Size of a bulk from which numpy and tokenizers are worth the 0.2 s of their imports and set-up:
@@ -41,7 +45,7 @@ class Static:
         self._nearest = nearest
         self._comparable = table.rows <= 1 << 16
         self._bulk: Bulk | None = None
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
 
     def embed(self, text: str) -> bytes | None:
         """See `Embedder.embed`."""
@@ -79,6 +83,8 @@ class Static:
         self, tokens: Sequence[int], among: Collection[int], at_least: float = 0.0
     ) -> list[dict[int, float]]:
         """See `Embedder.cosines`."""
+        from memai.embedding.bulk import cosines
+
         return cosines(self._table, tokens, among, at_least)
 
     def rows(self, tokens: Collection[int]) -> tuple[bytes, ...] | None:
@@ -95,6 +101,8 @@ class Static:
     def _bulk_for(self, texts: Sequence[str]) -> Bulk | None:
         with self._lock:
             if self._bulk is None and sum(map(len, texts)) >= BULK_CHARACTERS:
+                from memai.embedding.bulk import Bulk
+
                 self._bulk = Bulk(self._folder, self._table)
             return self._bulk
 

@@ -1,12 +1,17 @@
 """Token to vector: the tensors of a model, memory-mapped, and what vectors are packed as."""
 
+from __future__ import annotations
+
 import json
 import math
 import struct
-from collections.abc import Iterable, Sequence
-from typing import Any
 
 from memai.embedding.files import UnknownKindError, UnusableError, map_file
+from memai.lean import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
 _FORMATS = {"I8": "b", "F16": "e", "F32": "f"}
 

@@ -6,16 +6,31 @@ special tokens ("[PAD]") are text here, and a character that a newer Unicode tab
 `tokenizers` knows is treated as what it is.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import re
 import struct
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
 
 from memai.embedding.files import UnknownKindError, UnusableError, map_file
+from memai.lean import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Protocol
+
+    class Vocabulary(Protocol):
+        """Words and pieces of words, and their token ids."""
+
+        def get(self, word: str, /) -> int | None:
+            """Return the id of a word, None if it is not in the vocabulary."""
+
+        def lengths(self) -> Iterator[int]:
+            """Yield for each word a length that it does not exceed."""
+
 
 MAX_TOKENS = 512
 """Tokens of a text that count, as in model2vec; a passage has far fewer."""
@@ -31,16 +46,6 @@ _CHUNK = re.compile("[^\t\n\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3
 _ASCII_WORD = re.compile(r"[a-z0-9]+|[^a-z0-9]")
 _ASCII_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _REMOVED = frozenset({"Cc", "Cf", "Co", "Cs"})
-
-
-class Vocabulary(Protocol):
-    """Words and pieces of words, and their token ids."""
-
-    def get(self, word: str, /) -> int | None:
-        """Return the id of a word, None if it is not in the vocabulary."""
-
-    def lengths(self) -> Iterator[int]:
-        """Yield for each word a length that it does not exceed."""
 
 
 class Reading(NamedTuple):

@@ -1,14 +1,22 @@
 """How memories are changed: all in one transaction, each change with the edit that remembers it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from __future__ import annotations
+
 from contextlib import contextmanager, suppress
 
-from memai import text, when
-from memai.embedding import Embedder, NoModel
+from memai import when
 from memai.errors import VersionConflict
+from memai.folding import fold
+from memai.lean import TYPE_CHECKING
 from memai.operations import checking, embedding_policy
-from memai.records import Edit, Embedded, Memory
-from memai.store import Store
+from memai.records import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from memai.embedding import Embedder, NoModel
+    from memai.records import Embedded, Memory
+    from memai.store import Store
 
 DRY = "A dry run: nothing was changed."  # the remark of a dry run
 
@@ -128,8 +136,8 @@ def merge_tags(
     base: tuple[str, ...], added: tuple[str, ...], removed: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
     """Return the tags with some added and some taken away, compared folded."""
-    gone = {text.fold(tag) for tag in removed}
-    return checking.tags(tag for tag in (*base, *added) if text.fold(tag) not in gone)
+    gone = {fold(tag) for tag in removed}
+    return checking.tags(tag for tag in (*base, *added) if fold(tag) not in gone)
 
 
 def _embedded_text(memory: Memory) -> tuple[object, ...]:

@@ -1,19 +1,25 @@
 """When and how memories are embedded: which text, by which model, and what if there is none."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from __future__ import annotations
 
 from memai import embedding, passages, text
-from memai.embedding import Embedder, NoModel
+from memai.embedding import NoModel
 from memai.errors import Busy
-from memai.records import Embedded, Memory, Passage, Space
-from memai.store import SpaceChanged, Store
+from memai.lean import TYPE_CHECKING
+from memai.records import Embedded, Passage, Space
+from memai.store import SpaceChanged
 
 if TYPE_CHECKING:
     from array import array
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
-Result = TypeVar("Result")
-Model = Embedder | NoModel
+    from memai.embedding import Embedder
+    from memai.records import Memory
+    from memai.store import Store
+
+    Result = TypeVar("Result")
+    Model = Embedder | NoModel
 
 # Two ways to add up the same float32 vectors differ by 1e-6; another text by much more.
 _ALIKE = 0.9999
@@ -85,7 +91,7 @@ def readable(value: str) -> str:
     return text.compose(value)
 
 
-def _passage(span: tuple[int, int], vector: bytes | None, tokens: "array[int]") -> Passage:
+def _passage(span: tuple[int, int], vector: bytes | None, tokens: array[int]) -> Passage:
     """Return a passage as it is stored."""
     return Passage(*span, vector, tokens.tobytes())
 

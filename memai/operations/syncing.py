@@ -1,5 +1,7 @@
 """sync: a folder of Markdown and the store are brought to say the same, both ways."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator
 from itertools import islice

@@ -1,32 +1,38 @@
 """Operations that write: each adds one memory."""
 
-from collections.abc import Iterable
+from __future__ import annotations
 
-from memai import text, when
-from memai.embedding import Embedder, NoModel
+from memai import when
 from memai.errors import UsageError
+from memai.folding import fold
+from memai.lean import TYPE_CHECKING
+from memai.limits import NO_DOMAIN
 from memai.operations import checking, embedding_policy
 from memai.operations.changing import merge_tags, put
 from memai.records import Memory, Where, Written
-from memai.store import Store
-from memai.vocabulary import (
-    NO_DOMAIN,
-    AllowSecret,
-    Content,
-    Domain,
-    Established,
-    Instead,
-    Intent,
-    Key,
-    OpenQuestions,
-    Pattern,
-    Pursuing,
-    Redact,
-    Session,
-    Source,
-    Tags,
-    WhyWrong,
-)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memai.embedding import Embedder, NoModel
+    from memai.store import Store
+    from memai.vocabulary import (
+        AllowSecret,
+        Content,
+        Domain,
+        Established,
+        Instead,
+        Intent,
+        Key,
+        OpenQuestions,
+        Pattern,
+        Pursuing,
+        Redact,
+        Session,
+        Source,
+        Tags,
+        WhyWrong,
+    )
 
 
 def note(
@@ -215,7 +221,7 @@ def _already_there(store: Store, fresh: Memory) -> tuple[Memory | None, str]:
 
 def _place(memory: Memory) -> tuple[str | None, str | None]:
     """Return the timeline a checkpoint or hand-off belongs to: its domain and session."""
-    return None if memory.domain is None else text.fold(memory.domain), memory.session
+    return None if memory.domain is None else fold(memory.domain), memory.session
 
 
 def _sections(*fields: tuple[str, str | None]) -> str:

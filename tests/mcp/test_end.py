@@ -99,7 +99,7 @@ def test_one_signal_ends_an_idle_server(start: Any, number: int, code: int) -> N
 def test_a_signal_lets_a_write_finish(start: Any, home: Path) -> None:
     """A write in flight when the signal comes is kept and answered."""
     slow = SLOW.replace("upkeep", "writing").replace("stats", "note")
-    slow = slow.replace("def note(store)", "def note(store, content: writing.Content)")
+    slow = slow.replace("def note(store)", "def note(store, content: 'Content')")
     slow = slow.replace("quick(store)", "quick(store, content)")
     server = start(before=slow.format(seconds=1))
     id = server.begin("tools/call", name="note", arguments={"content": "Kept all the same."})
