@@ -243,3 +243,12 @@ def test_every_answer_is_well_formed(opener: Opener, query: str, texts: list[str
         assert set() != set(hit.routes) <= set(hit.scores)
     assert [h.score for h in answer.hits] == sorted((h.score for h in answer.hits), reverse=True)
     store.close()
+
+
+def test_a_query_that_is_too_long_is_cut_and_the_answer_says_so(store: Store) -> None:
+    """What was not looked for is told; the rest still finds."""
+    uid = operations.note(store, "The walrus polishes its tusks.").uid
+    answer = operations.search(store, "walrus " * 1000)
+    assert [hit.uid for hit in answer.hits] == [uid]
+    assert any("4,096 bytes" in note for note in answer.notes)
+    assert not operations.search(store, "walrus").notes

@@ -123,6 +123,10 @@ def _search(
         memories = store.memories([one.id for one in chosen])
         hits = [_hit(memories[one.id], one, answer, explain=page.explain) for one in chosen]
         notes = answer.notes + ([] if hits else list(scope_notes(store, where)))
+    if len(text.encode()) > queries.MAX_QUERY_BYTES:
+        notes.append(
+            f"Only the first {queries.MAX_QUERY_BYTES:,} bytes of the query were looked for."
+        )
     kept = fitting(hits, page.max_bytes)
     more = first + len(kept) < len(answer.ranked)
     return Found(
