@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     Option = tuple[str, bool | Parameter | tuple[str, ...] | None]
 
 
+# What `serve-mcp` takes, but for serving over HTTP, which is no plain line.
+_SERVING: dict[str, Option] = {
+    "--tools": ("tools", ("daily", "all")),
+    "--prefix": ("prefix", None),
+    "--read-only": ("read_only", True),
+    "--allow-purge": ("allow_purge", True),
+}
+
+
 class Line(NamedTuple):
     """A command line taken apart, with the values of all parameters as Click would give them."""
 
@@ -44,10 +53,29 @@ def call(arguments: Sequence[str]) -> int | None:
     try:
         line = taken_apart(arguments)
     except Unsure:
-        return None
+        return _served(arguments) if "serve-mcp" in arguments else None
     from memai.cli import running
 
     return running.perform(*line)
+
+
+def _served(arguments: Sequence[str]) -> int | None:
+    """Serve a client over pipes; None for a line that is not plain."""
+    shared = dict(everywhere())
+    said: dict[str, Any] = {}
+    tokens = checked(arguments)
+    try:
+        if _before(tokens, shared, said) != "serve-mcp" or list(
+            words(tokens, _SERVING | shared, said)
+        ):
+            return None
+    except Unsure:
+        return None
+    from memai.cli import starting
+
+    chosen = choices(said)
+    options = {"tools": "daily", "prefix": "", "read_only": False, "allow_purge": False, **said}
+    return starting.serve(chosen, http=None, allow_host=(), **options)
 
 
 def taken_apart(arguments: Sequence[str]) -> Line:

@@ -1,7 +1,5 @@
 """Commands that are no operation: the MCP server, and help."""
 
-import gc
-import sys
 from typing import Any
 
 import click
@@ -122,15 +120,11 @@ class _Plain(click.Command):
         manual.write_plain(self, ctx, formatter, text, self.signature, EXAMPLES[self.name or ""])
 
 
-def _serve(*, allow_host: tuple[str, ...], **options: Any) -> int:
+def _serve(**options: Any) -> int:
     """Serve until the client goes, or with --http until a signal comes."""
-    from memai.cli import output
-    from memai.mcp import serve  # faces do not know each other, but for this late import
+    from memai.cli import starting
 
-    if options["http"] is None and output.is_terminal(sys.stdin):
-        output.remark("This speaks MCP to a client, not to a person; 'memai setup' sets one up.")
-    gc.enable()
-    return serve(_settings(), allow_hosts=allow_host, **options)
+    return starting.serve(click.get_current_context().obj, **options)
 
 
 def _set_up(**arguments: Any) -> int:

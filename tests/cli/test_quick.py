@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memai import cli, signatures
-from memai.cli import program, quick, running
+from memai.cli import program, quick, running, starting
 from memai.cli.choices import EVERYWHERE, Choices
 from memai.operations import OPERATIONS
 
@@ -91,6 +91,62 @@ def test_what_is_plain_click_takes_apart_alike(line):
         quickly = performed(quick.call, line, patch)
         if quickly != (None,):
             assert quickly == performed(program.call, line, patch)
+
+
+def served(call, line, monkeypatch):
+    """Return what a way of taking lines apart would serve, None if it serves nothing."""
+    found = []
+
+    def serve(choices, **options):
+        found.append((vars(choices), options))
+        return 0
+
+    with monkeypatch.context() as patch:
+        patch.setattr(starting, "serve", serve)
+        code = call(line)
+    return (code, *found)
+
+
+@given(
+    before=st.lists(st.sampled_from(everywhere()), max_size=1),
+    after=st.lists(
+        st.sampled_from(
+            [
+                *everywhere(),
+                *(
+                    ["--tools", "all"],
+                    ["--tools=daily"],
+                    ["--tools", "some"],
+                    ["--prefix", "memai_"],
+                ),
+                *(["--read-only"], ["--allow-purge"], ["--http"], ["--http", ":1"], ["word"]),
+                *(["--allow-host", "a"], ["--prefix"], ["-x"]),
+            ]
+        ),
+        max_size=3,
+    ),
+)
+def test_a_server_is_started_alike(before, after):
+    """A line that starts the server without Click gives it the same options."""
+    line = [token for part in [*before, ["serve-mcp"], *after] for token in part]
+    with pytest.MonkeyPatch.context() as patch:
+        quickly = served(quick.call, line, patch)
+        if quickly != (None,):
+            assert quickly == served(program.call, line, patch)
+
+
+@pytest.mark.parametrize(
+    "line", ["serve-mcp", "serve-mcp --tools all --prefix m_", "--db a serve-mcp --read-only"]
+)
+def test_a_server_is_started_without_click(line, monkeypatch):
+    """What clients are set up with is plain."""
+    assert served(quick.call, line.split(), monkeypatch)[0] == 0
+
+
+def test_the_name_of_the_server_may_be_text(monkeypatch):
+    """A text that is a name of a command is text."""
+    assert performed(quick.call, ["note", "serve-mcp"], monkeypatch)[0] == 0
+    assert served(quick.call, ["nothing", "serve-mcp"], monkeypatch) == (None,)
 
 
 @pytest.mark.parametrize(
