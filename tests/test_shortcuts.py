@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memai import terminal, when
-from memai.cli import rows
+from memai import records, terminal, when
+from memai.cli import output, rows
 from memai.errors import NoSuchMemory
 from memai.operations import budget, checking
 from memai.operations.checking import UID_ALPHABET
@@ -138,3 +138,9 @@ def looked_for(uid):
 def test_a_budget_that_nothing_exceeds(items):
     """Without a bound everything fits, as with one that is large enough."""
     assert budget.fitting(items, budget.UNBOUNDED) == budget.fitting(items, 10_000) == items
+
+
+def test_forms_are_those_of_records():
+    """Each form of an answer is that of a record there is."""
+    names = {*rows._ROWS, *rows._NAMES_OF, *output._LISTS}
+    assert {name for name in names if not hasattr(records, name)} == set()
