@@ -101,7 +101,8 @@ def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[i
     if not stems:
         return []
     found: list[tuple[int, int, str]] = []
-    for segment in segmenter(text).finditer(text, *span):
+    # Nothing but Latin words can hold what is asked in ASCII.
+    for segment in segmenter(text, latin=query.text.isascii()).finditer(text, *span):
         kind, (start, end) = segment.lastgroup or "", segment.span()
         composed = compose(segment[0])
         tokens = tokens_of(kind, composed)

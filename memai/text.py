@@ -36,6 +36,7 @@ _HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
 # Thai, Lao, Myanmar, Khmer.
 _UNSPACED = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u1049\u1050-\u109f\u1780-\u17d3"
 _MARKS = "\u0300-\u036f"
+_FORMS = "\ufb00-\ufb06\uff10-\uff19\uff21-\uff3a\uff41-\uff5a"  # Latin once composed
 _LATIN = "A-Za-z0-9\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u1e00-\u1eff" + _MARKS
 # Vowel points, which writers may leave out, and the Arabic stretching stroke.
 _POINTS = "\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
@@ -85,9 +86,14 @@ def _any_segment() -> re.Pattern[str]:
     )
 
 
-def segmenter(text: str) -> re.Pattern[str]:
-    """Return the pattern whose groups name the kinds of the segments of `text`."""
-    return re.compile(_ASCII_SEGMENT) if text.isascii() else _any_segment()
+def segmenter(text: str, *, latin: bool = False) -> re.Pattern[str]:
+    """Return the pattern whose groups name the kinds of the segments of `text`.
+
+    With `latin` it passes over other scripts, and takes a tenth of the time to compile.
+    """
+    if text.isascii():
+        return re.compile(_ASCII_SEGMENT)
+    return re.compile(f"{_NAMED}|(?P<latin>[{_LATIN}{_FORMS}]+)") if latin else _any_segment()
 
 
 @cache

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from memai import ranking
 from memai.embedding import Embedder, NoModel, similar
+from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.operations import embedding_policy, tokens
 from memai.operations.embedding_policy import readable
 from memai.operations.understanding import Asked, respelled, satisfiable
@@ -72,7 +71,9 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     read = None
     if not isinstance(model, NoModel) and vector is not None:
         read = tokens.read(store, model, asked.words, [one.id for one in ranked[:_LATE]], glances)
-        scores |= read.scores()
+        scores["late"] = read.scores()
+        ranked = ranking.fuse(scores, lifts)
+        scores["head"] = read.heads(model, glances, [one.id for one in ranked])
         ranked = ranking.fuse(scores, lifts)
     known = _evidence(store, asked.words, ranked, scores, read)
     scores["substring"] = {id: one.score for id, one in found["substring"].items()}

@@ -1,10 +1,10 @@
 """Search: the routes, their fusion, and the answer that explains itself."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from memai import passages, queries, ranking
 from memai.errors import UsageError
+from memai.lean import NamedTuple
 from memai.operations import checking, routes
 from memai.operations.budget import fitting
 from memai.operations.reading import scope_notes

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from array import array
-from typing import TYPE_CHECKING, NamedTuple
 
 from memai import queries
 from memai.embedding import Embedder
+from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.operations.embedding_policy import readable
 from memai.ranking import late
 from memai.ranking.late import Neighbours
@@ -22,31 +22,39 @@ if TYPE_CHECKING:
 
 _TOKENS = 32  # tokens of a query that are compared, those that say most
 _REACH = 2  # neighbours on each side
-_FIRST = 30  # candidates among which the one is looked for that covers most of the question
+# Candidates whose heads are read, and among which the one is looked for that covers most of the
+# question. Heads of all of them: the same to 0.05.
+_FIRST = 30
 
 
 class Reading(NamedTuple):
     """Candidates read token by token.
 
-    `lengths` says how much each token of the question says, `near` which tokens are near it;
-    `beside` names the candidates, whose tokens and those of their neighbours are in `tokens`.
+    `lengths` says how much each token of the question says, `weights` how much it counts among the
+    candidates, `near` which tokens are near it; `beside` names the candidates, whose tokens and
+    those of their neighbours are in `tokens`.
     """
 
     lengths: dict[int, float]
+    weights: dict[int, float]
     near: dict[int, dict[int, float]]
     tokens: dict[int, array[int]]
-    heads: dict[int, array[int]]
     beside: dict[int, Neighbours]
 
-    def scores(self) -> dict[str, dict[int, float]]:
-        """Return what late interaction says of the candidates and of their heads."""
-        if not self.lengths:
-            return {}
-        weights = late.token_weights(self.lengths, (set(self.tokens[id]) for id in self.beside))
-        return {
-            "late": late.late_interaction(weights, self.near, self.tokens, self.beside),
-            "head": late.late_interaction(weights, self.near, self.heads),
-        }
+    def scores(self) -> dict[int, float]:
+        """Return what late interaction says of the candidates."""
+        return late.late_interaction(self.weights, self.near, self.tokens, self.beside)
+
+    def heads(
+        self, model: Embedder, glances: Mapping[int, Glance], ids: Sequence[int]
+    ) -> dict[int, float]:
+        """Return what late interaction says of the heads of the first of some memories.
+
+        The tokens of a head are among those of its memory.
+        """
+        first = [id for id in ids[:_FIRST] if id in self.beside]
+        heads = {id: model.tokens(readable(late.head(glances[id].beginning))) for id in first}
+        return late.late_interaction(self.weights, self.near, heads)
 
     def covered(self, ids: Sequence[int]) -> float:
         """Return the share of the question that is covered by one of the first of some memories."""
@@ -70,17 +78,18 @@ def read(
     around = {one for both in sides.values() for side in both for one in side}
     passages = store.tokens([*ids, *sorted(around - set(ids))])
     tokens = {id: _joined(part[2] for part in parts) for id, parts in passages.items()}
-    known = [id for id in ids if tokens.get(id) and id in glances]
-    heads = {id: model.tokens(readable(late.head(glances[id].beginning))) for id in known}
-    distinct = set().union(*map(set, tokens.values()), *map(set, heads.values()))
+    distinct = {id: set(held) for id, held in tokens.items()}
     nobody: tuple[list[int], list[int]] = ([], [])
     beside = {
         id: Neighbours(
             *([one for one in side if tokens.get(one)] for side in sides.get(id, nobody))
         )
-        for id in known
+        for id in ids
+        if tokens.get(id) and id in glances
     }
-    return Reading(lengths, _near(store, model, lengths, distinct), tokens, heads, beside)
+    weights = late.token_weights(lengths, (distinct[id] for id in beside))
+    near = _near(store, model, lengths, set().union(*distinct.values()))
+    return Reading(lengths, weights, near, tokens, beside)
 
 
 def query_tokens(model: Embedder, words: WordQuery) -> dict[int, float]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
 
 from memai.embedding import Embedder, NoModel
+from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.queries import Clause, WordQuery
 from memai.records import Where
 

@@ -16,10 +16,12 @@ the program 66.9 (tests/bench/retrieval.py).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from memai.lean import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Literal
 
 WEIGHTS: Mapping[str, float] = {"late": 0.5, "meaning": 0.28, "words": 0.12, "head": 0.1}
 """Share of each route. The optimum is flat, and it is nearly the same with any set left out."""

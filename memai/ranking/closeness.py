@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from math import exp, log, log1p
-from typing import TYPE_CHECKING, NamedTuple
+
+from memai.lean import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import log
-from typing import TYPE_CHECKING, NamedTuple
+
+from memai.lean import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,20 +1,17 @@
-"""The routes of search in SQLite: words by BM25, substrings by trigrams, meaning by cosine.
+"""The routes of search in SQLite that read words, and what order needs to know of candidates.
 
 Every route applies the filter in the same statement that scores, so that what lies outside a
 filter never crowds out what is inside.
 """
 
 import json
-import os
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-import apsw
-
-from memai import numeric, text
+from memai import text
 from memai.queries import Clause, WordQuery
 from memai.records import Glance, Scored, Where
 from memai.store.columns import condition, instant
+from memai.store.nearest import Nearest
 from memai.store.spelling import Spelling, phrase
 
 # Weights of the columns words, tag_words, domain_words in BM25.
@@ -24,11 +21,8 @@ BEGINNING = 82
 """Characters of a memory that a glance shows: what `ranking.head` looks at, and one more."""
 
 
-class Retrieval(Spelling):
+class Retrieval(Spelling, Nearest):
     """Candidates for search, each route on its own."""
-
-    _cosine_connection: apsw.Connection | None = None
-    _cosine_loaded = False
 
     def by_words(
         self, query: WordQuery, where: Where, limit: int, excluded: Sequence[Clause] = ()
@@ -67,72 +61,6 @@ class Retrieval(Spelling):
                 found.append(Scored(id, held / len(usable)))
         found.sort(key=lambda scored: (-scored.score, scored.id))
         return found[:limit]
-
-    def by_meaning(self, vector: bytes, where: Where, limit: int) -> list[Scored]:
-        """Return memories by the cosine of their best passage, best first, exact, ties by id."""
-        sql, values = condition(where)
-        source = (
-            "FROM memories m JOIN passages p ON p.memory_id = m.id"
-            " JOIN vectors v ON v.passage_id = p.id"
-            " AND v.space_id = (SELECT value FROM meta WHERE name = 'space')"
-            f" WHERE v.embedding IS NOT NULL AND {sql}"
-        )
-        return [Scored(*row) for row in self._best(source, values, vector, limit)]
-
-    def _best(self, source: str, values: dict[str, Any], vector: bytes, limit: int) -> list[Any]:
-        """Return (memory, cosine, start, end) of the best passage of each memory of a source."""
-        if not self._load_cosine():
-            return self._by_numpy(source, values, vector)[:limit]
-        return self.all(
-            # With a bare min(), SQLite takes the other columns from the row of the minimum.
-            'SELECT p.memory_id, 1 - min(vec_distance_cosine(v.embedding, :vector)), p."start",'
-            f' p."end" {source} GROUP BY p.memory_id ORDER BY 2 DESC, 1 LIMIT :limit',
-            {**values, "vector": vector, "limit": limit},
-        )
-
-    def closest(self, vector: bytes, ids: Sequence[int]) -> dict[int, Scored]:
-        """Return the best passage of each of these memories with its cosine."""
-        if not ids:
-            return {}
-        source = (
-            "FROM json_each(:ids) j JOIN passages p ON p.memory_id = j.value"
-            " JOIN vectors v ON v.passage_id = p.id"
-            " AND v.space_id = (SELECT value FROM meta WHERE name = 'space')"
-            " WHERE v.embedding IS NOT NULL"
-        )
-        values = {"ids": json.dumps(list(ids))}
-        return {row[0]: Scored(*row) for row in self._best(source, values, vector, len(ids))}
-
-    def first_vectors(self, ids: Sequence[int]) -> dict[int, bytes]:
-        """Return the vector of the first passage of each of these memories that has one."""
-        return dict(
-            self.all(
-                "SELECT p.memory_id, v.embedding FROM passages p JOIN vectors v"
-                " ON v.passage_id = p.id"
-                " AND v.space_id = (SELECT value FROM meta WHERE name = 'space')"
-                ' WHERE p."start" = 0 AND v.embedding IS NOT NULL'
-                " AND p.memory_id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),),
-            )
-        )
-
-    def cosines(
-        self, rows: tuple[bytes, ...], among: tuple[bytes, ...], at_least: float
-    ) -> list[tuple[int, int, float]] | None:
-        """Return (row, other, cosine) for the int8 vectors whose cosine is at least that.
-
-        None without the extension. 8 times 3,000 rows take 8 ms; numpy takes 1, and 80 to import.
-        """
-        if not self._load_cosine():
-            return None
-        if not rows or not among:
-            return []
-        # An array is bound once for all: numbers of rows come from 1.
-        return self.all(
-            "SELECT a.rowid - 1, b.rowid - 1, 1 - vec_distance_cosine(vec_int8(b.value),"
-            " vec_int8(a.value)) AS cosine FROM carray(?) a, carray(?) b WHERE cosine >= ?",
-            (apsw.carray(rows), apsw.carray(among), at_least),
-        )
 
     def glances(self, ids: Sequence[int]) -> dict[int, Glance]:
         """Return what ordering needs to know of each of these memories."""
@@ -223,43 +151,6 @@ class Retrieval(Spelling):
             yield from rows
             last = rows[-1][0]
 
-    def _load_cosine(self) -> bool:
-        """Load sqlite-vec's functions into the open connection; false where that cannot be."""
-        connection = self.raw()
-        if self._cosine_connection is connection:
-            return self._cosine_loaded
-        self._cosine_connection = connection
-        self._cosine_loaded = False
-        path = _vec_path()
-        if path is not None and os.environ.get("MEMAI_NO_SQLITE_VEC") != "1":
-            try:
-                connection.enable_load_extension(True)
-                connection.load_extension(path)
-                self._cosine_loaded = True
-            except apsw.Error:
-                pass  # numpy gives the same results, more slowly
-            finally:
-                connection.enable_load_extension(False)
-        return self._cosine_loaded
-
-    def _by_numpy(self, source: str, values: dict[str, Any], vector: bytes) -> list[Any]:
-        """Score the same rows without the extension."""
-        numeric.prepare()
-        import numpy as np
-
-        rows = self.all(f'SELECT p.memory_id, v.embedding, p."start", p."end" {source}', values)
-        if not rows:
-            return []
-        matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4")
-        query = np.frombuffer(vector, dtype="<f4")
-        cosines = matrix.reshape(len(rows), -1) @ query
-        best: dict[int, tuple[float, int, int]] = {}
-        for (id, _, start, end), cosine in zip(rows, cosines.tolist(), strict=True):
-            if id not in best or cosine > best[id][0]:
-                best[id] = (cosine, start, end)
-        ordered = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))
-        return [(id, *scored) for id, scored in ordered]
-
 
 def match_expression(query: WordQuery, excluded: Sequence[Clause] = ()) -> str | None:
     """Return an FTS5 expression made only of quoted tokens, or None for nothing to match."""
@@ -278,13 +169,3 @@ def _grams(piece: str) -> str:
     """Return the trigrams of a piece, all of which must occur (detail=none knows no phrases)."""
     grams = dict.fromkeys(piece[i : i + 3] for i in range(len(piece) - 2))
     return "(" + " AND ".join('"' + gram.replace('"', '""') + '"' for gram in grams) + ")"
-
-
-def _vec_path() -> str | None:
-    """Return the path of sqlite-vec's library; importing the package would import numpy."""
-    import importlib.util
-
-    spec = importlib.util.find_spec("sqlite_vec")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    return os.path.join(next(iter(spec.submodule_search_locations)), "vec0")
