@@ -150,6 +150,11 @@ def _imported(answer: records.Imported, screen: Screen) -> Iterator[str]:
         )
 
 
+def _saved(answer: records.Saved, _screen: Screen) -> Iterator[str]:
+    """Yield where an export is."""
+    yield f"{style.counted(answer.memories)} in {line(answer.path)}"
+
+
 def _reembedded(answer: records.Reembedded, _screen: Screen) -> Iterator[str]:
     """Yield what was embedded, and with what."""
     yield f"{style.counted(answer.memories)}, {answer.passages} passages, by {line(answer.model)}"
@@ -187,6 +192,7 @@ VIEWS: dict[type, Callable[[Any, Screen], Iterable[str]]] = {
     records.Backups: _backups,
     records.Recovered: _recovered,
     records.Imported: _imported,
+    records.Saved: _saved,
     records.Reembedded: _reembedded,
     records.Renamed: _renamed,
     records.Spelling: _spelling,

@@ -198,6 +198,7 @@ _ROWS: dict[str, Callable[[Any, bool], Iterable[tuple[Any, ...]]]] = {
     ],
     # Nothing unless asked (-q, -v, --json): cron would send it by mail every night.
     "BackedUp": lambda a, v: [(a.path, a.sha256, a.memories)] if v else [],
+    "Saved": lambda a, v: [(a.path, a.memories, a.files)] if v else [],
     "Backups": lambda a, _v: [
         (b.path, b.created_at, b.state, b.memories, b.bytes, b.sha256) for b in a.backups
     ],
@@ -225,6 +226,7 @@ _NAMES_OF: dict[str, Callable[[Any], Iterable[str]]] = {
     "Renamed": lambda a: a.uids,
     "Duplicates": lambda a: [uid for p in a.pairs for uid in (p.uid, p.other)],
     "BackedUp": lambda a: [a.path],
+    "Saved": lambda a: [a.path],
     "Backups": lambda a: [b.path for b in a.backups],
     "Recovered": lambda a: [a.path],
 }

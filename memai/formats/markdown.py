@@ -92,7 +92,8 @@ def document(text: str, path: str, label: str) -> Document:
     head = frontmatter.loads(told) if told is not None else None
     if not isinstance(head, dict):
         head, body = {}, text
-    cut = tuple(sections.cut(body))
+    # A file of headings alone says something all the same.
+    cut = tuple(sections.cut(body)) or ((Section((), body.strip()),) if body.strip() else ())
     stem = path.rpartition("/")[2].rpartition(".")[0] or path
     top = next((s.path[0] for s in cut if s.path), None)
     title = line(head.get("title") or head.get("name")) or top or stem

@@ -121,8 +121,10 @@ def strictly(raw: bytes) -> Any:
     except RecursionError:
         raise Broken("nested too deeply") from None
     except ValueError as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise Broken(f"not JSON: {reason}") from None
+        if isinstance(error, json.JSONDecodeError):
+            why = f"{error.msg.removesuffix(' at')} at character {error.pos}"
+            raise Broken(f"not JSON: {why}") from None
+        raise Broken(f"not JSON: {error}") from None
 
 
 def parse(record: dict[str, Any], place: str) -> Incoming:

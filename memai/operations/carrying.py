@@ -13,6 +13,7 @@ from memai.operations.folder import Folder, text_of, trusted
 from memai.operations.importing import relate
 from memai.operations.merging import CHANGEABLE, states
 from memai.operations.reconciling import advanced, reconciled
+from memai.operations.spelling import POLICY, placed
 from memai.operations.statements import Statement
 from memai.operations.tally import Policy, Tally, checked
 from memai.records import Edit, Embedded, Memory, Relation, Synced
@@ -80,7 +81,7 @@ class Carrier:
         # What the file itself says: where that is not what is taken from it, it is written again.
         said = statements.of(page.memory, self._resolved(page.relations))
         said = said if whole is not None else statements.SILENT
-        page = Page(item.memory, item.relations)
+        page = Page(placed(item.memory, self.store.meta(POLICY)), item.relations)
         history = tuple(self.store.history(memory.uid)) if memory.version > 1 else ()
         made, edits, diverged = self._merged(memory, history, page, base, path, seen)
         return Taken(

@@ -8,6 +8,7 @@ from memai.embedding import Embedder, NoModel
 from memai.formats import Incoming
 from memai.operations import embedding_policy, merging, reconciling
 from memai.operations.curating import supersedes
+from memai.operations.spelling import POLICY, placed
 from memai.operations.tally import Policy, Tally
 from memai.records import Edit, Embedded, Known, Memory, Relation
 from memai.store import Store
@@ -113,6 +114,11 @@ def _rehearse(store: Store, batch: Batch, tally: Tally) -> None:
 
 def _plans(store: Store, batch: Sequence[Incoming]) -> list[Plan]:
     """Decide what becomes of each memory of a batch."""
+    spelling = store.meta(POLICY)
+    batch = [
+        item._replace(memory=placed(item.memory, spelling)) if item.kind == "foreign" else item
+        for item in batch
+    ]
     known = store.known([item.memory for item in batch])
     plans = [_plan(store, item, known) for item in batch]
     # Who gives up a key to another memory of the batch must not claim it again.

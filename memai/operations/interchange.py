@@ -117,7 +117,7 @@ def export(
         return _to_folder(store, where, expanded(markdown))
     lines = _lines(store, where, vectors=vectors)
     if output is None:
-        return Lines(lines, _published(os.getcwd()))
+        return Lines(lines, published(os.getcwd()))
     path = expanded(output)
     count = [0]
 
@@ -127,7 +127,7 @@ def export(
             yield own.dumps(line).encode() + b"\n"
 
     files.write_new(path, chunks())
-    return Saved(path, count[0], 1, tuple(_published(os.path.dirname(path))))
+    return Saved(path, count[0], 1, tuple(published(os.path.dirname(path))))
 
 
 class Lines(Iterator[dict[str, Any]]):
@@ -251,7 +251,7 @@ def _lines(store: Store, where: Where, *, vectors: bool) -> Iterator[dict[str, A
             yield own.line(memory, history, relations, found.get(memory.uid))
 
 
-def _published(folder: str) -> list[str]:
+def published(folder: str) -> list[str]:
     """Return a warning if a folder is one that git carries to others."""
     remote = repository.remote_of(folder)
     if remote is None:
@@ -288,7 +288,7 @@ def _to_folder(store: Store, where: Where, folder: str) -> Saved:
                 why = "another file of this name was made meanwhile"
                 raise NotWritable(path=draft.path, reason=why)
         count += len(batch)
-    return Saved(folder, count, count, tuple(_published(folder)))
+    return Saved(folder, count, count, tuple(published(folder)))
 
 
 def _batched(items: Iterable[Item]) -> Iterator[list[Item]]:

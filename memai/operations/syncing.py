@@ -17,7 +17,9 @@ from memai.operations.carrying import Carrier, Taken
 from memai.operations.changing import DRY
 from memai.operations.folder import Folder, locked, text_of, trusted
 from memai.operations.importing import BATCH, take
+from memai.operations.interchange import published
 from memai.operations.looking import Look
+from memai.operations.spelling import POLICY, placed
 from memai.operations.statements import NOTHING
 from memai.operations.tally import Policy, Tally, checked
 from memai.records import Imported, Memory, Relation, Synced, Where
@@ -54,6 +56,8 @@ def sync(
             raise UsageError(reason=f"{root} is no folder.")
         if not dry_run:
             make_folders(root, "")
+    if not rows:
+        tally.notes += published(root)
     if os.path.isdir(root):
         with locked(root, store.settings.busy_seconds):
             _Sync(store, Folder(root), rows, policy, tally).run()
@@ -199,6 +203,7 @@ class _Sync:
         except MemaiError as error:
             self.tally.fault(found.path, error.message)
             return None
+        memory = placed(memory, self.store.meta(POLICY))
         agent = self.store.caller.agent if memory.agent == markdown.SYSTEM else memory.agent
         return memory._replace(uid=checking.new_uid(), origin=None, agent=agent), found, data
 

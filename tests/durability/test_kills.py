@@ -33,7 +33,7 @@ class Killing:
         self.seed = seed * 100_000
         self.journals: list[str] = []
         self.counted: Counter[str] = Counter()
-        self.longest = 0.4 if kind != "command line" else 1.2
+        self.longest = 0.4 if kind == "store" else 1.2
 
     def fresh(self) -> None:
         """Begin with no file, so that some are killed while they make it."""

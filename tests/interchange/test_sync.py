@@ -142,6 +142,20 @@ def test_new_files_become_memories_and_get_their_uid(store: Store, notes: Path) 
     quiet(store, notes)
 
 
+def test_domains_are_spelled_as_the_store_spells_them(store: Store, notes: Path) -> None:
+    """What pages, files and other tools call a domain follows its policy, like any write."""
+    operations.note(store, "A text.")
+    operations.domains_policy(store, "lower")
+    sync(store, notes)
+    (notes / "Shop").mkdir()
+    (notes / "Shop" / "new.md").write_text("A new text.\n")
+    rewritten(page_of(notes, all_of(store)[0].uid), "status:", "domain: Shop\nstatus:")
+    sync(store, notes)
+    assert {m.domain for m in all_of(store)} == {"shop"}
+    assert on_disk(notes) == told(store)
+    quiet(store, notes)
+
+
 def test_a_deleted_page_archives_its_memory(store: Store, notes: Path) -> None:
     """It is never purged; it stays away until somebody brings it back, on either side."""
     uid = operations.note(store, "A text.").uid
