@@ -2,7 +2,6 @@
 
 import os
 import random
-import statistics
 import subprocess
 import sys
 import time
@@ -11,34 +10,11 @@ from typing import NamedTuple
 
 
 class Run(NamedTuple):
-    """What one process took, in milliseconds: on the clock, and of the processor."""
+    """What one process took: milliseconds on the clock and of the processor, peak memory in MB."""
 
     wall: float
-    cpu: float
-
-
-class Timing(NamedTuple):
-    """Wall times of one command in milliseconds, and the processor's time where it was taken."""
-
-    name: str
-    runs: tuple[float, ...]
-    processor: tuple[float, ...] = ()
-
-    @property
-    def median(self) -> float:
-        """The middle of the runs."""
-        return statistics.median(self.runs)
-
-    @property
-    def cpu(self) -> float:
-        """The middle of the processor's times: other processes hardly touch it."""
-        return statistics.median(self.processor)
-
-    @property
-    def spread(self) -> tuple[float, float]:
-        """The quartiles."""
-        low, _, high = statistics.quantiles(self.runs, n=4)
-        return low, high
+    cpu: float = 0.0
+    peak: float = 0.0
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -66,12 +42,13 @@ def process(command: Sequence[str], **more: str) -> Callable[[], Run]:
             if started.returncode != 0:
                 said = started.stderr.read().decode() if started.stderr else ""
                 raise SystemExit(f"{' '.join(command)} failed: {said[-300:]}")
-        return Run(took, (used.ru_utime + used.ru_stime) * 1000)
+        peak = used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
+        return Run(took, (used.ru_utime + used.ru_stime) * 1000, peak)
 
     return run
 
 
-def compare(measures: Mapping[str, Callable[[], Run]], rounds: int) -> dict[str, Timing]:
+def compare(measures: Mapping[str, Callable[[], Run]], rounds: int) -> dict[str, list[Run]]:
     """Take every measure once a round, in a new order each round, after one round of warming up."""
     found: dict[str, list[Run]] = {name: [] for name in measures}
     order = random.Random(1)
@@ -82,10 +59,7 @@ def compare(measures: Mapping[str, Callable[[], Run]], rounds: int) -> dict[str,
             run = measures[name]()
             if round:
                 found[name].append(run)
-    return {
-        name: Timing(name, tuple(r.wall for r in runs), tuple(r.cpu for r in runs))
-        for name, runs in found.items()
-    }
+    return found
 
 
 def program() -> list[str]:
