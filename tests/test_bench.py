@@ -31,7 +31,7 @@ def test_a_run_writes_a_table_its_growth_and_a_file_to_compare_with(tmp_path: Pa
     assert all(one["median"] > 0 for one in figures)
     for one in figures:
         if one["what"] == "a memory in the file":
-            one |= dict.fromkeys(("median", "low", "high"), one["median"] / 2)
+            one.update(dict.fromkeys(("median", "low", "high"), one["median"] / 2))
     saved.write_text(json.dumps({"figures": figures}))
     compared = measure(tmp_path, "--compare", str(saved))
     assert "| bulk: a memory in the file | 20 |" in compared.partition("| before | after |")[2]
