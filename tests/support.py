@@ -48,10 +48,6 @@ class HashedWords:
         """Return a number for each word."""
         return array("H", [crc32(word.encode()) & 0xFFFF for word in self._words(text)])
 
-    def nearest(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
-        """Say that each word is near itself only."""
-        return [{token: 1.0} for token in tokens]
-
     def cosines(
         self, tokens: Sequence[int], among: Collection[int], at_least: float = 0.0
     ) -> list[dict[int, float]]:

@@ -137,10 +137,9 @@ def test_sorted_words_are_the_vocabulary():
 
 
 def test_without_sorted_words_tokenizer_json_is_read(model, tmp_path, monkeypatch):
-    """The packaged model works the same when vocab.idx and nearest.bin are absent."""
+    """The packaged model works the same when vocab.idx is absent."""
     folder = shutil.copytree(FOLDER, tmp_path / "model")
     (folder / "vocab.idx").unlink()
-    (folder / "nearest.bin").unlink()
     bare = static.packaged("bare", str(folder))
     assert [bare.embed(text) for text in AWKWARD] == [model.embed(text) for text in AWKWARD]
 
@@ -327,30 +326,6 @@ def test_mostly_known_letters_have_a_vector(in_bulk, text):
 # Late interaction
 
 
-def test_nearest_tokens_are_the_table_of_the_exact_cosines(model):
-    """The table holds each token itself and its 16 nearest, cosines right to half a step."""
-    rows = np.frombuffer(
-        model._table.data, np.int8, model._table.rows * 256, model._table.offset
-    ).reshape(-1, 256)
-    units = rows / np.maximum(np.linalg.norm(rows.astype(np.float32), axis=1, keepdims=True), 1)
-    for token in (*model.tokens("deploy kubernetes at night, ##ing 日"), 34_000, 34_568):
-        (near,) = model.nearest([token], ())
-        exact = np.clip(units @ units[token], 0, 1)
-        assert near.pop(token) == 1
-        assert len(near) == 16
-        assert list(near.values()) == sorted(near.values(), reverse=True)
-        assert all(abs(exact[other] - cosine) <= 0.5 / 255 + 1e-6 for other, cosine in near.items())
-        exact[[0, 1, token, *near]] = 0  # padding and the unknown are nobody's neighbours
-        assert exact.max() <= min(near.values()) + 1 / 255
-
-
-def test_nearest_tokens_of_a_word_are_words_of_its_kind(model):
-    """The forms of a word are near it."""
-    token, *forms = model.tokens("deploy deployed deployment deploying")
-    (near,) = model.nearest([token], ())
-    assert set(forms) <= near.keys()
-
-
 def test_cosines_are_exact_and_not_negative(model):
     """Cosines of tokens among given ones are those of the table, 1 to itself, never below 0."""
     tokens = list(model.tokens("deployment night rice cooking release"))
@@ -367,22 +342,6 @@ def test_rare_words_weigh_more_than_common_ones(model):
     """A token's weight grows with what it says."""
     the, of, kubernetes, rice = map(model.weight, model.tokens("the of kubernetes rice"))
     assert max(the, of) < min(kubernetes, rice)
-
-
-def test_nearest_tokens_are_made_by_the_script_beside_the_model(tmp_path):
-    """The script that makes the table gives a folder one that the reader understands."""
-    folder = small_model(tmp_path / "small", "int8")
-    subprocess.run(
-        [sys.executable, FOLDER / "build_nearest.py", folder],
-        env=os.environ | {"PYTHONPATH": str(FOLDER.parents[1])},
-        check=True,
-    )
-    (folder / "space.json").write_text('{"sha256": "0"}')
-    made = static.packaged("small", str(folder))
-    (near,) = made.nearest([2000], ())
-    (exact,) = made.cosines([2000], list(near))
-    assert len(near) == 17
-    assert near == pytest.approx(exact, abs=0.5 / 255 + 1e-6)
 
 
 # Models in folders
@@ -405,12 +364,6 @@ def test_a_model_in_a_folder_is_read_as_model2vec_reads_it(dtype, scales, tmp_pa
     for vectors in ([small.embed(text) for text in texts], in_bulk):
         got = np.array([np.frombuffer(vector, "<f4") for vector in vectors])
         assert np.abs(got - expected).max() <= tolerance
-
-
-def test_a_model_without_a_table_of_nearest_tokens_computes_them(tmp_path):
-    """The nearest tokens of a model in a folder are the exact cosines among those asked for."""
-    small = embedding.load(str(small_model(tmp_path / "small", "float32")))
-    assert small.nearest([100, 200], [100, 300]) == small.cosines([100, 200], [100, 300])
 
 
 def test_the_digest_of_a_folder_is_over_its_files(tmp_path):
@@ -443,7 +396,6 @@ def test_a_model_with_another_tokeniser_is_read_by_model2vec(tmp_path):
     assert foreign.embed_passages(texts) == [(None, none), (foreign.embed("cat and dog"), none)]
     assert foreign.embed_passages([]) == []
     assert foreign.tokens("cat") == none
-    assert foreign.nearest([1], [2]) == [{}]
 
 
 # No model
@@ -490,7 +442,7 @@ def test_a_folder_without_a_file_is_no_model(name, tmp_path):
     assert f"holds no {name}" in found.reason
 
 
-@pytest.mark.parametrize("name", ["vocab.idx", "nearest.bin", "space.json"])
+@pytest.mark.parametrize("name", ["vocab.idx", "space.json"])
 def test_a_damaged_file_beside_the_packaged_model_is_noticed(name, tmp_path, monkeypatch):
     """The packaged model is refused when what makes it quick is cut."""
     folder = damaged(shutil.copytree(FOLDER, tmp_path / "model"), name, lambda data: data[:-9])
@@ -550,11 +502,11 @@ def test_numpy_has_one_blas_thread_unless_told_otherwise(chosen, threads):
 
 
 def test_one_text_needs_the_standard_library_only():
-    """Embedding one text and looking up nearest tokens import no package and no slow module."""
+    """Embedding one text imports no package and no slow module."""
     out = run(
         "import sys; from memai import embedding as e; m = e.load(); "
         "v = m.embed('the déploiement failed at night'); m.embed_passages(['one', 'two']); "
-        "m.nearest(m.tokens('night'), ()); e.similar(v, v); "
+        "e.similar(v, v); "
         "print(sorted({name.split('.')[0] for name in sys.modules} & {'numpy', 'tokenizers', "
         "'model2vec', 'safetensors', 'huggingface_hub', 'hashlib', 'dataclasses', 'inspect', "
         "'pathlib'}))"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memai import embedding
 from memai.embedding import FOLDER, static
-from memai.model import build, build_nearest
+from memai.model import build
 from memai.model.build_table import (
     BATCH,
     Bags,
@@ -240,7 +240,6 @@ def test_a_small_model_is_made_and_read(tmp_path):
 
     folder = tmp_path / "small"
     build.export(folder, rows, tokenizer)
-    build_nearest.main(folder)
     model = embedding.load(str(folder))
     assert isinstance(model, static.Static)
     asked = texts[:50]
@@ -252,5 +251,3 @@ def test_a_small_model_is_made_and_read(tmp_path):
     beside = static.packaged("small", str(folder))
     assert beside.sha256 == model.sha256
     assert beside.embed(texts[0]) == model.embed(texts[0])
-    token = model.tokens("xyx")[0]
-    assert len(beside.nearest([token], ())[0]) == 17

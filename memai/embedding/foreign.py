@@ -46,10 +46,6 @@ class Foreign:
         """See `Embedder.tokens`."""
         return array("H")
 
-    def nearest(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
-        """See `Embedder.nearest`."""
-        return self.cosines(tokens, among)
-
     def cosines(
         self,
         tokens: Sequence[int],

@@ -41,13 +41,6 @@ class Embedder(Protocol):
         Empty for a model whose tokens are not offered one by one.
         """
 
-    def nearest(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
-        """Return for each of some tokens the ids of tokens near it and their cosines (0 to 1).
-
-        The packaged model keeps 16 neighbours of each token, itself besides, and does not look at
-        `among`; of a model without such a table it is `cosines`.
-        """
-
     def cosines(
         self, tokens: Sequence[int], among: Collection[int], at_least: float = 0.0
     ) -> list[dict[int, float]]:

@@ -9,7 +9,6 @@ from _thread import allocate_lock  # what `threading` calls Lock; that takes 0.5
 from array import array
 
 from memai.embedding.files import UnusableError, fingerprint
-from memai.embedding.nearest import NearestTokens
 from memai.embedding.table import Table, pack
 from memai.embedding.wordpiece import SortedWords, WordPiece, read_vocabulary
 from memai.lean import TYPE_CHECKING
@@ -34,7 +33,6 @@ class Static:
         words: WordPiece,
         table: Table,
         sha256: str,
-        nearest: NearestTokens | None = None,
     ) -> None:
         self.name = name
         self.sha256 = sha256
@@ -42,7 +40,6 @@ class Static:
         self._folder = folder
         self._words = words
         self._table = table
-        self._nearest = nearest
         self._comparable = table.rows <= 1 << 16
         self._bulk: Bulk | None = None
         self._lock = allocate_lock()
@@ -72,12 +69,6 @@ class Static:
     def tokens(self, text: str) -> array[int]:
         """See `Embedder.tokens`."""
         return self._offered(self._words.read(text).ids)
-
-    def nearest(self, tokens: Sequence[int], among: Collection[int]) -> list[dict[int, float]]:
-        """See `Embedder.nearest`."""
-        if self._nearest is not None:
-            return [self._nearest.of(token) for token in tokens]
-        return self.cosines(tokens, among)
 
     def cosines(
         self, tokens: Sequence[int], among: Collection[int], at_least: float = 0.0
@@ -110,8 +101,7 @@ class Static:
 def packaged(name: str, folder: str) -> Static:
     """Return the model of the package, with what is kept beside it to be quick.
 
-    That is the digest of its files, its sorted words and the nearest tokens of each; the last two
-    can be done without.
+    That is the digest of its files, and its sorted words, which can be done without.
 
     Raises UnusableError and OSError when its files are missing or damaged.
     """
@@ -120,11 +110,10 @@ def packaged(name: str, folder: str) -> Static:
             sha256 = str(json.load(file)["sha256"])
     except (ValueError, LookupError, TypeError):
         raise UnusableError("the model's space.json is damaged") from None
-    present = set(os.listdir(folder))
     table = Table(folder)
-    words = SortedWords(folder) if "vocab.idx" in present else read_vocabulary(folder)
-    nearest = NearestTokens(folder, table.rows) if "nearest.bin" in present else None
-    return Static(name, folder, WordPiece(words), table, sha256, nearest)
+    quick = os.path.exists(os.path.join(folder, "vocab.idx"))
+    words = SortedWords(folder) if quick else read_vocabulary(folder)
+    return Static(name, folder, WordPiece(words), table, sha256)
 
 
 def local(name: str, folder: str) -> Static:

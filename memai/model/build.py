@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memai.embedding.files import fingerprint
-from memai.model import build_nearest
 from memai.model.build_table import (
     Bags,
     Floats,
@@ -215,7 +214,7 @@ def build(teacher: Teacher, corpus: Corpus, plan: Plan) -> tuple[Floats, str]:
 
 
 def export(folder: Path, rows: Floats, tokenizer: str) -> None:
-    """Write a model's files into a folder, all but nearest.bin, which is made from them."""
+    """Write a model's files into a folder."""
     from safetensors.numpy import save
 
     folder.mkdir(parents=True)
@@ -270,7 +269,6 @@ def main() -> None:
     corpus = read(given["corpus"])
     say(f"read {len(corpus.texts)} texts and {sum(map(len, corpus.pairs))} pairs")
     export(folder, *build(load_teacher(given["teacher"]), corpus, plan))
-    build_nearest.main(folder)
     say(f"wrote {folder}")
 
 
