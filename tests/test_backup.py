@@ -495,7 +495,8 @@ def test_a_backup_that_is_not_what_it_was_is_refused(store: Store) -> None:
 
 
 def test_what_is_no_store_is_not_recovered(store: Store, tmp_path: Path) -> None:
-    """Another program's database, a newer store, and no file at all."""
+    """Another program's database, a newer store, a folder, a pipe, a device, and no file at all."""
+    os.mkfifo(tmp_path / "pipe")
     songs = str(tmp_path / "songs.db")
     apsw.Connection(songs).execute("CREATE TABLE songs(name)")
     newer = operations.backup(store, str(tmp_path / "newer.db")).path
@@ -507,6 +508,9 @@ def test_what_is_no_store_is_not_recovered(store: Store, tmp_path: Path) -> None
         (songs, ForeignFile),
         (newer, NewerStore),
         (str(tmp_path / "nowhere.db"), UsageError),
+        (str(tmp_path), UsageError),
+        (str(tmp_path / "pipe"), UsageError),
+        ("/dev/null", UsageError),
     ):
         with pytest.raises(error):
             operations.recover(store, path)

@@ -254,6 +254,36 @@ def opener_model(monkeypatch: pytest.MonkeyPatch) -> str:
 # --- saying it twice ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda store, uid, other, said: operations.edit(store, uid, "new", reason=said),
+        lambda store, uid, other, said: operations.forget(store, (uid,), reason=said),
+        lambda store, uid, other, said: operations.restore(store, (uid,), reason=said),
+        lambda store, uid, other, said: operations.confidence(store, uid, "confirmed", reason=said),
+        lambda store, uid, other, said: operations.link(store, uid, "relates_to", other, note=said),
+    ],
+)
+def test_credentials_in_reasons_and_remarks_are_refused(
+    store: Store, act: Callable[[Store, str, str, str], object]
+) -> None:
+    """What says why something was done is kept for ever, so it is looked at like a text."""
+    uid, other = operations.note(store, "a text").uid, operations.note(store, "another").uid
+    unchanged(store, lambda: act(store, uid, other, "key AKIAIOSFODNN7EXAMPLE"), SecretFound)
+    act(store, uid, other, "a harmless reason")
+
+
+def test_what_a_repeated_text_brings_along_in_vain_is_named(store: Store) -> None:
+    """A source or key that the memory does not take is said not to be stored."""
+    operations.note(store, "Same.", source="a", key="k")
+    assert "Not stored" not in operations.note(store, "Same.", source="a").notes[0]
+    assert (
+        operations.note(store, "Same.", source="b", key="l")
+        .notes[0]
+        .endswith("Not stored: the source and the key given now.")
+    )
+
+
 @pytest.mark.parametrize("kind", ["note", "anti_pattern", "reasoning"])
 def test_the_same_text_again_is_the_same_memory(store: Store, kind: str) -> None:
     """Saving what is there returns it, adds the new tags, and says so."""

@@ -126,16 +126,28 @@ def uids(store: Store, values: Iterable[str]) -> tuple[str, ...]:
     return whole
 
 
-def reason(value: str | None, what: str = "reason") -> str | None:
-    """Return a reason or remark trimmed."""
-    return name(value, what, MAX_REASON_CHARACTERS)
+def reason(value: str | None, what: str = "reason", *, allow: bool = False) -> str | None:
+    """Return a reason or remark trimmed; raises SecretFound unless credentials are allowed."""
+    kept = name(value, what, MAX_REASON_CHARACTERS)
+    if kept is not None and not allow:
+        from memai import credentials
+
+        found = credentials.find(kept)
+        if found:
+            raise SecretFound(
+                kind=found[0].kind.replace("-", " "),
+                offset=found[0].start,
+                what=what,
+                hint="Leave it out.",
+            )
+    return kept
 
 
 def tags(values: Iterable[str] | None, what: str = "tags") -> tuple[str, ...]:
     """Return tags trimmed, without repeats (compared folded), in the order given."""
     kept: dict[str, str] = {}
     for value in values or ():
-        trimmed = name(value, what, MAX_TAG_CHARACTERS)
+        trimmed = name(value, "tag", MAX_TAG_CHARACTERS)
         if trimmed is not None:
             kept.setdefault(fold(trimmed), trimmed)
     if len(kept) > MAX_TAGS:

@@ -86,7 +86,7 @@ def edit(
     if tags is not None:
         changes["tags"] = checking.tags(tags)
     added, removed = checking.tags(add_tags), checking.tags(remove_tags)
-    why = checking.reason(reason)
+    why = checking.reason(reason, allow=allow_secret)
     if bool(changes or added or removed) == (revert is not None):
         raise UsageError(
             reason="Nothing to edit: give a new text, or a field to change."

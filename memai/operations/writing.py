@@ -216,7 +216,12 @@ def _already_there(store: Store, fresh: Memory) -> tuple[Memory | None, str]:
         known = latest if latest is not None and latest.content == fresh.content else None
     else:
         known = store.same(fresh)
-    return known, f"Already there as {known.uid}." if known else ""
+    if known is None:
+        return None, ""
+    given = {"source": fresh.source, "key": fresh.key}
+    left = [name for name, new in given.items() if new not in (None, getattr(known, name))]
+    told = f" Not stored: the {' and the '.join(left)} given now." if left else ""
+    return known, f"Already there as {known.uid}.{told}"
 
 
 def _place(memory: Memory) -> tuple[str | None, str | None]:

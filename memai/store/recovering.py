@@ -102,6 +102,8 @@ class Recovering(Upkeep):
         """Refuse to read the live file as if nobody wrote it; stat opens nothing."""
         if not os.path.exists(path):
             raise UsageError(reason=f"There is no file {path}.")
+        if not os.path.isfile(path):  # to open a pipe would wait for whoever writes to it
+            raise UsageError(reason=f"{path} is no file, so it is no backup.")
         if os.path.exists(self.path) and os.path.samefile(path, self.path):
             raise UsageError(reason=f"{path} is the store itself, not a backup of it.")
 
