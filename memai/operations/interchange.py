@@ -80,6 +80,8 @@ def import_memories(
         tally.notes += embedding_policy.missing_model_note(model)
     if dry_run:
         tally.notes.append(DRY)
+    else:
+        store.fold_log()
     return tally.answer(dry_run=dry_run)
 
 

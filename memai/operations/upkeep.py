@@ -37,6 +37,7 @@ def reembed(store: Store, *, model: Model | None = None) -> Reembedded:
             if store.switch_space(space):
                 break
         last = 0  # others have written or edited meanwhile
+    store.fold_log()
     counts = store.counts()
     return Reembedded(name, done, counts.passages)
 

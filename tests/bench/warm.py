@@ -1,6 +1,6 @@
 """Warm searches: what one costs in a process that has searched before, as a library and over MCP.
 
-Each part is measured in a process of its own: `python warm.py library|floors STORE ROUNDS`.
+Each part is measured in a process of its own: `python warm.py library|first|floors STORE ROUNDS`.
 """
 
 import json
@@ -12,9 +12,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -25,7 +27,7 @@ from stores import SMALL, store, vocabulary
 from timing import environment, program
 
 from memai import numeric, open_store, operations, queries
-from memai.operations import embedding_policy
+from memai.operations import embedding_policy, tokens
 from memai.records import Where
 from memai.store.columns import condition
 from memai.store.retrieval import match_expression
@@ -43,6 +45,7 @@ SCOPES: dict[str, dict[str, str]] = {
     "a seventh of them": {"domain": "team3"},
 }
 WIDE = "mixed words in all memories"
+LATE = "of it late interaction"
 _TARGETS = (
     (WIDE, "median", {10_000: 5, 100_000: 20, 1_000_000: 120}),
     (WIDE, "p95 / p50", 2.5),
@@ -55,6 +58,8 @@ _TARGETS = (
 TARGETS = (
     *(Target(face, *target) for face in ("library", "mcp") for target in _TARGETS),
     Target("library", "opening a store", "median", 1),
+    Target("library", LATE, "median", 15),
+    Target("library", f"{LATE}, first search", "median", 35),
     Target("library", "vectors as by brute force", "median", 100, least=True),
     Target("library", "words as by plain BM25", "median", 100, least=True),
 )
@@ -99,22 +104,58 @@ def library(path: str, rounds: int) -> dict[str, list[float]]:
         openings.append((time.perf_counter() - began) * 1000)
         opened.close()
     opened = open_store(path)
-    asked, noted = 0, 0
+    said: list[bool] = []
+    late: list[float] = []
 
     def ask(text: str, scope: dict[str, str]) -> None:
-        nonlocal asked, noted
-        found = operations.search(opened, text, domain=scope.get("domain"))
+        with late_interaction() as spent:
+            found = operations.search(opened, text, domain=scope.get("domain"))
         if not scope:
-            asked += 1
-            noted += bool(found.notes)
+            said.append(bool(found.notes))
+            late.append(sum(spent))
 
     found = repeated(ask, rounds)
     opened.close()
+    found[LATE] = late
     found["opening a store"] = openings
-    found["answers that say a budget cut in"] = [100 * noted / asked]
+    found["answers that say a budget cut in"] = [100 * sum(said) / len(said)]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     found["peak memory of searching"] = [peak / (1e6 if sys.platform == "darwin" else 1e6 / 1024)]
     return found
+
+
+def first(path: str, rounds: int) -> dict[str, list[float]]:
+    """Search once, as a command does; `rounds` seeds the query."""
+    opened = open_store(path)
+    with late_interaction() as spent:
+        operations.search(opened, query(random.Random(rounds), "mixed"))
+    opened.close()
+    return {f"{LATE}, first search": [sum(spent)]}
+
+
+@contextmanager
+def late_interaction() -> Iterator[list[float]]:
+    """Give a list of the milliseconds that calls of late interaction take meanwhile."""
+    spent: list[float] = []
+
+    def timed(call: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*given: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return call(*given)
+            finally:
+                spent.append((time.perf_counter() - began) * 1000)
+
+        return run
+
+    with ExitStack() as patches:
+        for owner, name in (
+            (tokens, "read"),
+            (tokens.Reading, "scores"),
+            (tokens.Reading, "heads"),
+        ):
+            patches.enter_context(mock.patch.object(owner, name, timed(getattr(owner, name))))
+        yield spent
 
 
 def floors(path: str, rounds: int) -> dict[str, list[float]]:
@@ -196,6 +237,10 @@ def measured(folder: str, sizes: Sequence[int], rounds: int) -> Iterator[Figure]
         medians = {name: median(least[name]) for name in (WORDS, PRODUCT)}
         for name, runs in least.items():
             yield figure("library", name, size, _unit(name), runs)
+        cold = [_alone("first", path, seed) for seed in range(rounds // 2)]
+        for name in cold[0]:
+            runs = [run for found in cold for run in found[name]]
+            yield figure("library", name, size, _unit(name), runs)
         for face, found in (
             ("library", _alone("library", path, rounds)),
             ("mcp", over_mcp(path, rounds)),
@@ -224,5 +269,5 @@ def _alone(part: str, path: str, rounds: int) -> dict[str, list[float]]:
 
 
 if __name__ == "__main__":
-    part = {"library": library, "floors": floors}[sys.argv[1]]
+    part = {"library": library, "first": first, "floors": floors}[sys.argv[1]]
     print(json.dumps(part(sys.argv[2], int(sys.argv[3]))))

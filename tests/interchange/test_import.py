@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from exchange import all_of, counts, exported, save, wholes, written
 from hypothesis import HealthCheck, given, settings
@@ -64,6 +65,22 @@ def test_a_store_survives_the_round_trip_to_the_byte(
         assert tuple(two.history(memory_.uid)) == history
         there = [r for r in two.relations(memory_.uid, removed=True) if r.from_uid == memory_.uid]
         assert set(there) == {r for r in relations if r.to_uid in known}
+
+
+@pytest.mark.parametrize("read_meanwhile", [False, True])
+def test_a_bulk_leaves_no_log_to_whoever_opens_next(
+    store: Store, tmp_path: Path, read_meanwhile: bool
+) -> None:
+    """The log is folded into the file; where somebody is reading it stays, and nothing fails."""
+    operations.note(store, "The first.")
+    reader = apsw.Connection(store.settings.path, flags=apsw.SQLITE_OPEN_READONLY)
+    if read_meanwhile:
+        reader.execute("BEGIN; SELECT count(*) FROM memories")
+    given = written(tmp_path / "given.jsonl", (line(f"Number {n}.") for n in range(50)))
+    assert operations.import_memories(store, given).new == 50
+    log = os.path.getsize(store.settings.path + "-wal")
+    assert (log > 0) == read_meanwhile
+    reader.close()
 
 
 def test_a_huge_history_survives(opener: Opener, tmp_path: Path) -> None:
