@@ -178,16 +178,10 @@ def _folded(
     text: str, start: int, end: int, found: list[tuple[int, int, str]]
 ) -> tuple[str, int, int, list[tuple[int, int]]]:
     """Return the snippet of a stretch and its marks, overlapping ones joined."""
-    pieces: list[str] = []
-    places: list[int] = []
-    size = 0
-    for number in range(start, end):
-        places.append(size)
-        blank = text[number].isspace()
-        if not blank or not text[number - 1].isspace():
-            pieces.append(" " if blank else text[number])
-            size += 1
-    places.append(size)
+    stretch = text[start:end]
+    places: Sequence[int] = range(end - start + 1)
+    if " ".join(stretch.split()) != stretch:
+        stretch, places = _single_blanks(stretch)
     marks: list[tuple[int, int]] = []
     for left, right, _ in found:
         if left < start or right > end:
@@ -197,4 +191,18 @@ def _folded(
             marks[-1] = (marks[-1][0], max(b, marks[-1][1]))
         else:
             marks.append((a, b))
-    return "".join(pieces), start, end, marks
+    return stretch, start, end, marks
+
+
+def _single_blanks(stretch: str) -> tuple[str, list[int]]:
+    """Return a text with its white space folded, and where each of its characters is then."""
+    pieces: list[str] = []
+    places: list[int] = []
+    size = 0
+    for number, character in enumerate(stretch):
+        places.append(size)
+        blank = character.isspace()
+        if not blank or not stretch[number - 1].isspace():
+            pieces.append(" " if blank else character)
+            size += 1
+    return "".join(pieces), [*places, size]

@@ -57,7 +57,9 @@ EARLY = {"click": {"cli", "documents"}, "apsw": {"store"}, "anyio": {"mcp"}}
 LATE = {
     "tabulate": {"cli"},
     "yaml": {"formats"},
-    "numpy": {"embedding", "numeric", "store", "likeness", "operations", "sketches"},
+    "numpy": {
+        *("embedding", "numeric", "store", "likeness", "operations", "sketches", "ranking"),
+    },
     "tokenizers": {"embedding"},
     "model2vec": {"embedding"},
     "mcp": {"mcp"},

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from memai import numeric
@@ -65,19 +66,29 @@ def cosines(
     import numpy as np
 
     rows, _ = rows_and_scales(table)
-
-    def units(ids: Collection[int]) -> NDArray[Any]:
-        chosen: NDArray[Any] = rows[np.fromiter(ids, np.int64, len(ids))].astype(np.float32)
-        lengths = np.linalg.norm(chosen, axis=1, keepdims=True)
-        chosen /= np.maximum(lengths, np.finfo(np.float32).tiny)
-        return chosen
-
+    inverse = _inverse_lengths(table)
     ids = np.fromiter(among, np.int64, len(among))
+    asked = np.fromiter(tokens, np.int64, len(tokens))
+    units = rows[asked].astype(np.float32) * inverse[asked, None]
+    products = units @ rows[ids].astype(np.float32).T
     found = []
-    for row in np.clip(units(tokens) @ units(among).T, 0, 1):
+    for row in np.clip(products * inverse[ids], 0, 1):
         kept = row >= at_least  # one in twenty: making the others Python's would cost more
         found.append(dict(zip(ids[kept].tolist(), row[kept].tolist(), strict=True)))
     return found
+
+
+@lru_cache(maxsize=2)
+def _inverse_lengths(table: Table) -> NDArray[float32]:
+    """Return 1 / length of each row of a table, 0 for one of zeros; 20 ms, once a process."""
+    import numpy as np
+
+    rows, _ = rows_and_scales(table)
+    inverse = np.zeros(len(rows), np.float32)
+    for start in range(0, len(rows), _BATCH):
+        lengths = np.linalg.norm(rows[start : start + _BATCH].astype(np.float32), axis=1)
+        np.divide(1, lengths, out=inverse[start : start + _BATCH], where=lengths > 0)
+    return inverse
 
 
 def rows_and_scales(table: Table) -> tuple[NDArray[Any], NDArray[float32]]:

@@ -192,13 +192,13 @@ def _allowed(store: Store, asked: Asked, route: Sequence[Scored]) -> list[Scored
 def _newer(store: Store, ranked: list[Ranked], glances: Mapping[int, Glance]) -> list[Ranked]:
     """Let the newer of the first hits pass the older they resemble."""
     first = [one for one in ranked[:_NEWER] if one.id in glances]
-    times = {one.id: glances[one.id].created_at for one in first}
+    times = {one.id: glances[one.id].created for one in first}
     vectors = store.first_vectors([one.id for one in first])
     heads = {id: head(glances[id].beginning) for id in vectors}
-    alike = {
-        (a, b): similar(vectors[a], vectors[b])
-        for a in vectors
-        for b in vectors
-        if a < b and ranking.versions(heads[a], heads[b])
-    }
+
+    def alike(a: int, b: int) -> float:
+        if a in vectors and b in vectors and ranking.versions(heads[a], heads[b]):
+            return similar(vectors[a], vectors[b])
+        return 0.0
+
     return ranking.prefer_newer(first, times, alike) + ranked[len(first) :]

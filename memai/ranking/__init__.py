@@ -20,7 +20,7 @@ import re
 from memai.lean import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Literal
 
 WEIGHTS: Mapping[str, float] = {"late": 0.5, "meaning": 0.28, "words": 0.12, "head": 0.1}
@@ -108,14 +108,13 @@ def sink(ranked: Sequence[Ranked], contradicted: Sequence[Ranked]) -> list[Ranke
 
 def prefer_newer(
     ranked: Sequence[Ranked],
-    times: Mapping[int, str],
-    alike: Mapping[tuple[int, int], float],
+    times: Mapping[int, int],
+    alike: Callable[[int, int], float],
 ) -> list[Ranked]:
     """Let newer memories pass older ones they resemble and that lead by little.
 
-    `ranked` is best first, `times` are ISO 8601 in one zone, `alike` has cosines of pairs (a, b)
-    with a < b; pairs not in it are not alike. Give the first ten; what is gained is below 0.1 and
-    stands among the parts as `newer`.
+    `ranked` is best first, `times` grow, `alike` gives the cosine of two ids. Give the first ten;
+    what is gained is below 0.1 and stands among the parts as `newer`.
     """
     lifted = []
     for low in ranked:
@@ -126,7 +125,7 @@ def prefer_newer(
                 high.id != low.id
                 and 0 <= lead < _NEWER
                 and times[low.id] > times[high.id]
-                and alike.get((min(low.id, high.id), max(low.id, high.id)), 0.0) >= _ALIKE
+                and alike(low.id, high.id) >= _ALIKE
             ):
                 gain = max(gain, lead + 1e-6)
         parts = {**low.parts, "newer": gain} if gain else low.parts

@@ -16,8 +16,8 @@ NEAR = 0.25
 66.7 for 0, 0.15 and 0.25; 66.5 for 0.3; 66.0 for 0.4; fewer look-ups the higher it is.
 """
 
-_BLOCK = 32  # tokens; a window is two. Windows of 64: 66.9; of 48 or 32: 66.6; none: 66.3.
-_BESIDE = 0.8  # of what a neighbour says. 0: 66.7; 0.5: 67.2; 0.7: 67.4; 0.8: 67.5; 0.9: 67.6.
+BLOCK = 32  # tokens; a window is two. Windows of 64: 66.9; of 48 or 32: 66.6; none: 66.3.
+BESIDE = 0.8  # of what a neighbour says. 0: 66.7; 0.5: 67.2; 0.7: 67.4; 0.8: 67.5; 0.9: 67.6.
 
 
 class Neighbours(NamedTuple):
@@ -103,9 +103,9 @@ def _blocks(
     """Return for each block of tokens the best cosine to each query token; at least one block."""
     known = gains.keys()
     rows = []
-    for start in range(0, len(tokens), _BLOCK):
+    for start in range(0, len(tokens), BLOCK):
         row = none
-        for token in known & set(tokens[start : start + _BLOCK]):
+        for token in known & set(tokens[start : start + BLOCK]):
             if row is none:
                 row = none.copy()
             for place, cosine in gains[token]:
@@ -122,7 +122,7 @@ def _context(
     for side, near_end in ((neighbours.before, slice(-2, None)), (neighbours.after, slice(2))):
         share = 1.0
         for id in side:
-            share *= _BESIDE
+            share *= BESIDE
             for row in rows[id][near_end]:
                 if row is not none:
                     context = [max(a, share * b) for a, b in zip(context, row, strict=True)]

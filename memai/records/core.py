@@ -120,10 +120,10 @@ class Scored(NamedTuple):
 class Glance(NamedTuple):
     """What the order of hits needs to know of a memory without reading it.
 
-    `beginning` are its first characters.
+    `created` is in microseconds since 1970, `beginning` are its first characters.
     """
 
-    created_at: str
+    created: int
     confidence: str
     beginning: str
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from memai import text
 from memai.queries import Clause, WordQuery
 from memai.records import Glance, Scored, Where
-from memai.store.columns import condition, instant
+from memai.store.columns import condition
 from memai.store.nearest import Nearest
 from memai.store.spelling import Spelling, phrase
 
@@ -69,7 +69,7 @@ class Retrieval(Spelling, Nearest):
             " WHERE id IN (SELECT value FROM json_each(:ids))",
             {"ids": json.dumps(list(ids)), "most": BEGINNING},
         )
-        return {id: Glance(instant(at), *others) for id, at, *others in rows}
+        return {row[0]: Glance(*row[1:]) for row in rows}
 
     def neighbours(self, ids: Sequence[int], reach: int) -> dict[int, tuple[list[int], list[int]]]:
         """Return which active memories of the same session come before and after each memory.
