@@ -16,9 +16,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from memai import embedding
 from memai.embedding import NoModel, static
+from memai.embedding import bulk as bulk_room
 from memai.embedding.bulk import Bulk
 from memai.embedding.files import fingerprint
 from memai.embedding.wordpiece import MAX_TOKENS, SortedWords, read_vocabulary
@@ -58,6 +60,21 @@ def model():
 def bulk(model):
     """Return the model in the package as numpy and tokenizers hold it."""
     return Bulk(str(FOLDER), model._table)
+
+
+@pytest.fixture(scope="module")
+def tokens_of():
+    """Return what gives the known tokens of a text by the package tokenizers alone."""
+    tokenizer = Tokenizer.from_file(str(FOLDER / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.encode_special_tokens = True
+    unknown = tokenizer.token_to_id("[UNK]")
+
+    def tokens(text):
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        return [token for token in ids if token != unknown][:MAX_TOKENS]
+
+    return tokens
 
 
 @pytest.fixture
@@ -178,7 +195,7 @@ def same_in_old_unicode(character):
     return unicodedata.category(character) == unicodedata.ucd_3_2_0.category(character) != "Cs"
 
 
-def test_every_character_of_long_standing_is_read_as_tokenizers_reads_it(model, bulk):
+def test_every_character_of_long_standing_is_read_as_tokenizers_reads_it(model, bulk, tokens_of):
     """Between two letters, each character joins, splits or vanishes as in tokenizers."""
     characters = filter(same_in_old_unicode, map(chr, (*range(0xE000), *range(0xF900, 0x30000))))
     texts = [f"a{character}b" for character in characters]
@@ -186,7 +203,7 @@ def test_every_character_of_long_standing_is_read_as_tokenizers_reads_it(model, 
     different = [
         text
         for text, (ids, _) in zip(texts, bulk.read(texts), strict=True)
-        if list(model.tokens(text)) != ids
+        if not list(model.tokens(text)) == list(ids) == tokens_of(text)
     ]
     assert different == []
 
@@ -201,9 +218,18 @@ def test_every_character_of_long_standing_is_read_as_tokenizers_reads_it(model, 
         max_size=5,
     ).map("".join)
 )
-def test_tokens_equal_those_of_tokenizers(model, bulk, text):
-    """The tokens are those of the package tokenizers, the unknown left out."""
-    assert [list(model.tokens(text))] == [ids for ids, _ in bulk.read([text])]
+def test_tokens_equal_those_of_tokenizers(model, bulk, tokens_of, text):
+    """The tokens are those of the package tokenizers, the unknown left out; in a bulk too."""
+    assert list(model.tokens(text)) == tokens_of(text)
+    assert [list(ids) for ids, _ in bulk.read([text])] == [tokens_of(text)]
+
+
+def test_a_bulk_of_more_words_than_it_keeps_in_mind_reads_them_all(bulk, tokens_of, monkeypatch):
+    """Forgetting the words of earlier texts changes nothing of what is read."""
+    monkeypatch.setattr(bulk_room, "_MEMO_WORDS", 5)
+    texts = ["the deployment failed", "at night, zqxjkvb", "the release of the night"]
+    read = [next(bulk.read([text])) for text in texts]
+    assert [list(ids) for ids, _ in read] == list(map(tokens_of, texts))
 
 
 def test_a_text_is_cut_at_512_tokens(model, in_bulk):

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
+from array import array
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from memai import numeric
 from memai.embedding.table import Table
-from memai.embedding.wordpiece import MAX_TOKENS
+from memai.embedding.wordpiece import ASCII_WORD, MAX_TOKENS
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
 _BATCH = 1024
+_MEMO_WORDS = 50_000  # about 10 MB
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ASCII_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _DTYPES = {"b": "i1", "e": "<f2", "f": "<f4"}
 
 
 class Bulk:
-    """A model's tokeniser and table as tokenizers and numpy hold them."""
+    """A model's tokeniser and table as tokenizers and numpy hold them.
+
+    ASCII text is cut into words here, and only words not met before are asked of tokenizers: of
+    132 tokens a text that took 12 microseconds where asking for each text took 78.
+    """
 
     def __init__(self, folder: str, table: Table) -> None:
         numeric.prepare()
@@ -39,23 +45,73 @@ class Bulk:
         model = json.loads(self._tokenizer.to_str())["model"]
         self._unknown = self._tokenizer.token_to_id(model["unk_token"])
         self._rows, self._scales = rows_and_scales(table)
+        self._type = "H" if table.rows <= 1 << 16 else "I"
+        self._memo: dict[str, bytes] = {}  # the tokens of a word; none of an unknown one
 
-    def read(self, texts: Sequence[str]) -> Iterator[tuple[list[int], bool]]:
+    def read(self, texts: Sequence[str]) -> Iterator[tuple[array[int], bool]]:
         """Yield for each text the ids of its known tokens and whether it has no unknown ones."""
         for start in range(0, len(texts), _BATCH):
-            batch = [without_surrogates(text) for text in texts[start : start + _BATCH]]
-            for encoding in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
-                ids = [token for token in encoding.ids if token != self._unknown]
-                yield ids[:MAX_TOKENS], len(ids) == len(encoding.ids)
+            batch = texts[start : start + _BATCH]
+            cut = [_ascii_words(text) if text.isascii() else None for text in batch]
+            known = self._known(set().union(*[words for words in cut if words is not None]))
+            foreign = [without_surrogates(text) for text in batch if not text.isascii()]
+            whole = self._encoded(foreign)
+            for words in cut:
+                if words is None:
+                    yield next(whole)
+                else:
+                    pieces = [known[word] for word in words]
+                    yield self._array(b"".join(pieces)), all(pieces)
 
-    def vector(self, ids: Sequence[int]) -> bytes | None:
-        """Return the unit vector of some tokens, None if they have no direction."""
-        total = self._scales[ids] @ self._rows[ids].astype(self._np.float32)
-        length = float(self._np.linalg.norm(total))
-        if not 0 < length < math.inf:
-            return None
-        packed: bytes = (total / length).astype("<f4").tobytes()
-        return packed
+    def vectors(self, tokens: Sequence[array[int]]) -> list[bytes | None]:
+        """Return for the tokens of each text the unit vector, None if they have no direction."""
+        np = self._np
+        totals = np.zeros((len(tokens), self._rows.shape[1]), np.float32)
+        for number, ids in enumerate(tokens):
+            # `take` by the native integer: half of the time that indexing takes.
+            chosen = np.frombuffer(ids, ids.typecode).astype(np.intp)
+            rows = self._rows.take(chosen, 0).astype(np.float32)
+            np.matmul(self._scales.take(chosen), rows, out=totals[number])
+        lengths = np.linalg.norm(totals, axis=1)
+        directed = ((lengths > 0) & np.isfinite(lengths)).tolist()
+        units = totals / np.where(directed, lengths, 1)[:, None]
+        packed = units.astype("<f4").tobytes()
+        size = len(packed) // max(len(tokens), 1)
+        return [
+            packed[number * size : (number + 1) * size] if has else None
+            for number, has in enumerate(directed)
+        ]
+
+    def _known(self, words: set[str]) -> dict[str, bytes]:
+        """Return the tokens of words, met before or not."""
+        known = self._memo
+        fresh = list(words.difference(known))
+        if len(known) + len(fresh) > _MEMO_WORDS:  # another thread may be reading the old one
+            known = self._memo = {}
+            fresh = list(words)
+        for word, (ids, complete) in zip(fresh, self._encoded(fresh), strict=True):
+            known[word] = ids.tobytes() if complete else b""
+        return known
+
+    def _encoded(self, texts: list[str]) -> Iterator[tuple[array[int], bool]]:
+        """Yield what tokenizers makes of texts; without a text it is not asked."""
+        if not texts:
+            return
+        for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False):
+            ids = [token for token in encoding.ids if token != self._unknown]
+            yield array(self._type, ids[:MAX_TOKENS]), len(ids) == len(encoding.ids)
+
+    def _array(self, packed: bytes) -> array[int]:
+        """Return the first of some tokens."""
+        ids = array(self._type, packed)
+        return ids if len(ids) <= MAX_TOKENS else ids[:MAX_TOKENS]
+
+
+def _ascii_words(text: str) -> list[str]:
+    """Return BERT's words of an ASCII text; see `wordpiece.words`."""
+    if _ASCII_CONTROLS.search(text):
+        text = _ASCII_CONTROLS.sub("", text)
+    return ASCII_WORD.findall(text.lower())
 
 
 def cosines(

@@ -58,12 +58,14 @@ class Static:
                 (pack(self._table.total(ids)) if legible else None, self._offered(ids))
                 for ids, legible in readings
             ]
+        read = list(bulk.read(texts))
+        vectors = bulk.vectors([ids for ids, _ in read])
         return [
             (
-                bulk.vector(ids) if complete or self._words.read(text).legible else None,
-                self._offered(ids),
+                vector if complete or self._words.read(text).legible else None,
+                ids if self._comparable else self._offered(()),
             )
-            for text, (ids, complete) in zip(texts, bulk.read(texts), strict=True)
+            for text, vector, (ids, complete) in zip(texts, vectors, read, strict=True)
         ]
 
     def tokens(self, text: str) -> array[int]:

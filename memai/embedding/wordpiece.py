@@ -43,7 +43,9 @@ _MEMO_WORDS = 50_000  # a server's memory stays bounded: about 10 MB
 
 # BERT's whitespace: the White_Space characters of Unicode without the controls, which it removes.
 _CHUNK = re.compile("[^\t\n\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
-_ASCII_WORD = re.compile(r"[a-z0-9]+|[^a-z0-9]")
+ASCII_WORD = re.compile(r"[a-z0-9]+|[^a-z0-9\s]")
+"""BERT's words of ASCII text in lower case, without controls."""
+
 _ASCII_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _REMOVED = frozenset({"Cc", "Cf", "Co", "Cs"})
 
@@ -124,7 +126,7 @@ def words(text: str) -> Iterator[str]:
     for match in _CHUNK.finditer(text):
         chunk = match[0]
         if chunk.isascii():
-            yield from _ASCII_WORD.findall(_ASCII_CONTROL.sub("", chunk).lower())
+            yield from ASCII_WORD.findall(_ASCII_CONTROL.sub("", chunk).lower())
         else:
             yield from _unicode_words(chunk)
 
