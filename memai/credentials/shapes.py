@@ -5,6 +5,7 @@ The shapes of keys are those that their makers document.
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from memai.credentials import values
 
@@ -62,12 +63,18 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("age-key", ("AGE-SECRET-KEY-1",), r"[A-Z0-9]{50,}+"),
 )  # fmt: skip
 
+# Characters of the shortest key: a Slack token of ten after its prefix of five.
+_SHORTEST = 15
+
 # The number of a bot, then its secret.
+_TELEGRAM_MARK = ":AA"
 _TELEGRAM = r"(?:(?<![A-Za-z0-9:])|(?<=bot))[0-9]{8,10}:AA[\w-]{32,34}(?![\w-])"
 
 # The first two parts are JSON objects, and '{"' in base64 begins with eyJ. A token never begins
 # inside a run of its characters, or a long run of eyJ would be scanned from each of them.
 _JWT = r"(?<![\w-])eyJ[\w-]{8,}+\.eyJ[\w-]{5,}+\.[\w-]{10,}+"
+
+_PREFIXES = (*chain.from_iterable(prefixes for _, prefixes, _ in _SHAPES), _TELEGRAM_MARK)
 
 # Headers and base64 lines, their ends perhaps written as \n or \r\n; the end may be cut off.
 _PEM = (
@@ -83,14 +90,20 @@ _URL = r"(?<=[A-Za-z0-9])://(?P<user>[^\s/:@\"'<>`]{0,200}+):(?P<password>[^\s/\
 
 def keys(text: str) -> Iterator[Span]:
     """Find keys that begin with their maker's prefix."""
+    # Prefixes are looked for only among what is long enough, and all before any pattern is made:
+    # 4 microseconds for a text of 300 characters, not 25.
+    runs = " ".join([run for run in text.split() if len(run) >= _SHORTEST])
+    present = {prefix for prefix in _PREFIXES if prefix in runs} if runs else set()
+    if not present:
+        return
     for kind, prefixes, rest in _SHAPES:
-        if any(prefix in text for prefix in prefixes):
+        if not present.isdisjoint(prefixes):
             either = "|".join(map(re.escape, prefixes))
             for match in re.finditer(f"(?<![A-Za-z0-9])(?:{either})({rest})", text, re.ASCII):
                 value = match[1].rstrip(".")
                 if values.is_random_key(value, after_common_prefix=kind == "api-key"):
                     yield kind, match.start(), match.start(1) + len(value)
-    if ":AA" in text:
+    if _TELEGRAM_MARK in present:
         for match in re.finditer(_TELEGRAM, text, re.ASCII):
             yield "telegram-token", match.start(), match.end()
 

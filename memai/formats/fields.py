@@ -54,7 +54,7 @@ class Fields:
             raise Broken(f"'{name}' is no text")
         if len(value) > most:
             raise Broken(f"'{name}' is longer than {most:,} characters")
-        if _NOT_A_LINE.search(value):
+        if not value.isprintable() and _NOT_A_LINE.search(value):
             raise Broken(f"'{name}' holds a control character or half a character")
         return value.strip()
 
@@ -73,11 +73,11 @@ class Fields:
         value = self.record.get(name)
         if not isinstance(value, str):
             raise Broken(f"'{name}' is missing or no text")
-        if _NOT_KEPT.search(value):
+        if ("\0" in value or not value.isascii()) and _NOT_KEPT.search(value):
             raise Broken(f"'{name}' holds a NUL or half a character (a lone surrogate)")
         if _BLANK.fullmatch(value):
             raise Broken(f"'{name}' is empty")
-        if len(value.encode()) > MAX_CONTENT_BYTES:
+        if 4 * len(value) > MAX_CONTENT_BYTES < len(value.encode()):
             raise Broken(f"'{name}' is larger than {MAX_CONTENT_BYTES:,} bytes")
         return value
 
@@ -109,7 +109,7 @@ class Fields:
         for tag in value:
             if not isinstance(tag, str) or not tag.strip() or len(tag) > MAX_TAG_CHARACTERS:
                 raise Broken(f"'{name}' holds what is no tag of {MAX_TAG_CHARACTERS} characters")
-            if _NOT_A_LINE.search(tag):
+            if not tag.isprintable() and _NOT_A_LINE.search(tag):
                 raise Broken(f"'{name}' holds a control character or half a character")
         return tuple(value)
 

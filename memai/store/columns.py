@@ -11,7 +11,7 @@ from memai.store.sums import checksum
 from memai.when import from_micros, to_micros
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from memai.records import Edit, Where
@@ -33,6 +33,7 @@ INSERT_EDIT = (
     " VALUES(?, ?, ?, ?, ?, ?, ?)"
 )
 _SEPARATOR = "\x1f"
+_ORIGIN = Memory._fields.index("origin")
 
 
 def condition(where: Where) -> tuple[str, dict[str, Any]]:
@@ -154,16 +155,19 @@ def relation_of(row: Sequence[Any]) -> Relation:
 
 def memory_checksum(memory: Memory) -> int:
     """Return the CRC-32 over every stored field of a memory."""
-    return checksum(
-        (
-            *memory[: Memory._fields.index("origin")],
-            *(memory.origin or (None, None)),
-            to_micros(memory.created_at),
-            to_micros(memory.updated_at),
-            memory.version,
-            _json(memory.extra),
-        )
-    )
+    return _checksum(memory, *_times(memory), _json(memory.extra))
+
+
+def _checksum(memory: Memory, created: int, updated: int, extra: str) -> int:
+    origin = memory.origin or (None, None)
+    return checksum((*memory[:_ORIGIN], *origin, created, updated, memory.version, extra))
+
+
+def _times(memory: Memory) -> tuple[int, int]:
+    """Return when a memory was made and changed; of most these are the same."""
+    created = to_micros(memory.created_at)
+    same = memory.updated_at == memory.created_at
+    return created, created if same else to_micros(memory.updated_at)
 
 
 def digest(content: str) -> bytes:
@@ -177,6 +181,8 @@ def row_of(memory: Memory) -> tuple[Any, ...]:
     """Return a memory as a row in the order of COLUMNS."""
     from memai import text
 
+    created, updated = _times(memory)
+    extra = _json(memory.extra)
     return (
         memory.uid,
         memory.type,
@@ -193,11 +199,11 @@ def row_of(memory: Memory) -> tuple[Any, ...]:
         memory.source,
         memory.key,
         *(memory.origin or (None, None)),
-        to_micros(memory.created_at),
-        to_micros(memory.updated_at),
+        created,
+        updated,
         memory.version,
-        _json(memory.extra),
-        memory_checksum(memory),
+        extra,
+        _checksum(memory, created, updated, extra),
         text.index_words(memory.content),
         text.index_words(" ".join(memory.tags)),
         text.index_words(memory.domain or ""),
@@ -219,10 +225,18 @@ def fields(before: dict[str, Any]) -> dict[str, Any]:
     return before
 
 
-def _json(value: Any) -> str:
-    import json
+def _json(value: dict[str, Any] | list[str]) -> str:
+    if not value:  # as the further fields of most memories are
+        return "{}" if isinstance(value, dict) else "[]"
+    if not _encode:
+        import json
 
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        _encode.append(encoder.encode)
+    return _encode[0](value)
+
+
+_encode: list[Callable[[Any], str]] = []  # made once: `json.dumps` makes one each time
 
 
 def domain_key(domain: str | None) -> str | None:
