@@ -1,12 +1,13 @@
 """How incoming memories are merged with what is here: batches, each one transaction."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from memai import passages
 from memai.embedding import Embedder, NoModel
 from memai.formats import Incoming
 from memai.operations import embedding_policy, merging, reconciling
+from memai.operations.batches import BATCH, Batch, batches
 from memai.operations.curating import supersedes
 from memai.operations.spelling import POLICY, placed
 from memai.operations.tally import Policy, Tally
@@ -14,8 +15,6 @@ from memai.records import Edit, Embedded, Known, Memory, Relation
 from memai.store import Store
 from memai.vocabulary import SUPERSEDES
 
-# Memories of one transaction: whoever waits behind it waits for a fraction of a second.
-BATCH = 500
 # Relations whose ends came apart in the file wait in memory; of more, the file is read again.
 _WAITING = 20_000
 
@@ -24,13 +23,6 @@ Read = Callable[[], Iterable[Incoming | Relation]]
 
 
 Claim = Literal["key", "origin"]
-
-
-class Batch(NamedTuple):
-    """What is merged in one transaction."""
-
-    items: list[Incoming]
-    relations: list[Relation]
 
 
 class Plan(NamedTuple):
@@ -55,7 +47,7 @@ def take(store: Store, read: Read, policy: Policy, tally: Tally) -> None:
     """
     waiting: list[Relation] = []
     dropped = 0
-    for batch in _batches(read()):
+    for batch in batches(read()):
         if policy.dry_run:
             _rehearse(store, batch, tally)
             continue
@@ -64,7 +56,7 @@ def take(store: Store, read: Read, policy: Policy, tally: Tally) -> None:
         waiting += apart[:room]
         dropped += len(apart[room:])
     if dropped:
-        for batch in _batches(read()):
+        for batch in batches(read()):
             related = [relation for item in batch.items for relation in item.relations]
             _relate_later(store, [*related, *batch.relations], tally)
     else:
@@ -340,29 +332,3 @@ def _news(store: Store, theirs: Relation) -> bool:
         return False
     ours = store.relation(*theirs[:3])
     return merging.newest(ours, theirs) != ours
-
-
-# --- batches ------------------------------------------------------------------------------------
-
-
-def _batches(items: Iterable[Incoming | Relation]) -> Iterator[Batch]:
-    """Cut a stream into batches in which no two memories claim the same."""
-    batch = Batch([], [])
-    claimed: set[object] = set()
-    for item in items:
-        claims: set[object] = set()
-        if isinstance(item, Incoming):
-            memory = item.memory
-            claims.add(memory.uid)
-            claims |= {("key", memory.key)} if memory.key is not None else set()
-            claims |= {memory.origin} if memory.origin is not None else set()
-        if len(batch.items) + len(batch.relations) == BATCH or claims & claimed:
-            yield batch
-            batch, claimed = Batch([], []), set()
-        if isinstance(item, Incoming):
-            batch.items.append(item)
-        else:
-            batch.relations.append(item)
-        claimed |= claims
-    if batch.items or batch.relations:
-        yield batch

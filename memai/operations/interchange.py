@@ -10,8 +10,9 @@ from memai.embedding import NoModel
 from memai.errors import MemaiError, NotWritable, SecretFound, UsageError
 from memai.formats import Incoming, own, pages
 from memai.operations import checking, embedding_policy
+from memai.operations.batches import BATCH
 from memai.operations.changing import DRY
-from memai.operations.importing import BATCH, Read, take
+from memai.operations.importing import Read, take
 from memai.operations.sources import Source, first_only
 from memai.operations.tally import Policy, Tally, checked
 from memai.records import Imported, Relation, Saved, Where

@@ -13,10 +13,11 @@ from memai.files import Found, Seen, make_folders
 from memai.formats import Broken, Incoming, markdown, pages
 from memai.formats.foreign import Home
 from memai.operations import carrying, checking, embedding_policy, statements
+from memai.operations.batches import BATCH
 from memai.operations.carrying import Carrier, Taken
 from memai.operations.changing import DRY
 from memai.operations.folder import Folder, locked, text_of, trusted
-from memai.operations.importing import BATCH, take
+from memai.operations.importing import take
 from memai.operations.interchange import published
 from memai.operations.looking import Look
 from memai.operations.spelling import POLICY, placed
