@@ -6,6 +6,7 @@ holds none.
 
 import json
 import random
+import re
 import string
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memai.credentials import Credential, find, redact
+from memai.credentials import Credential, find, redact, shapes
 
 BASE62 = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -451,6 +452,27 @@ def test_hits_lie_within_the_text_in_order(text: str) -> None:
         assert kind.replace("-", "").isalpha()
         assert kind.islower()
         at = end
+
+
+SHAPES = [(prefix, rest) for _, prefixes, rest in shapes._SHAPES for prefix in prefixes]
+
+
+@given(
+    st.text(),
+    st.sampled_from(SHAPES).flatmap(
+        lambda shape: st.from_regex(
+            re.compile(re.escape(shape[0]) + shape[1], re.ASCII), fullmatch=True
+        )
+    ),
+    st.sampled_from(["", " ", "=", "\n"]),
+)
+def test_no_key_is_too_short_to_be_looked_for(before: str, key: str, gap: str) -> None:
+    """Looking for prefixes in long runs alone finds what looking everywhere finds."""
+    text = before + gap + key + gap + before
+    found = list(shapes.keys(text))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shapes, "_SHORTEST", 0)
+        assert list(shapes.keys(text)) == found
 
 
 @given(TEXTS)
