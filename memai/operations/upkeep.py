@@ -10,7 +10,7 @@ from memai.records import Reembedded, Stats
 from memai.store import Store
 from memai.vocabulary import Model
 
-_BATCH = 500
+_BATCH = 1000
 
 
 def reembed(store: Store, *, model: Model | None = None) -> Reembedded:

@@ -32,7 +32,8 @@ from memai.store.columns import (
 )
 from memai.store.erasing import Erasing
 from memai.store.overview import CURRENT_SPACE
-from memai.store.sums import checksum, vector_checksum
+from memai.store.sums import checksum
+from memai.store.writing import INSERT_VECTOR, vector_row
 from memai.when import to_micros
 
 # Memories of one page of an export: each may be a megabyte.
@@ -275,10 +276,9 @@ class Exchange(Erasing):
                 row = (memory_id, passage.start, passage.end)
                 passages.append((last, *row, checksum(row)))
                 if one.space is not None and space_id is not None:
-                    vector = (last, space_id, passage.embedding, passage.tokens)
-                    vectors.append((*vector, vector_checksum(*vector)))
+                    vectors.append(vector_row(last, space_id, passage))
         self.run_many(
             'INSERT INTO passages(id, memory_id, "start", "end", crc) VALUES(?, ?, ?, ?, ?)',
             passages,
         )
-        self.run_many("INSERT INTO vectors VALUES(?, ?, ?, ?, ?)", vectors)
+        self.run_many(INSERT_VECTOR, vectors)

@@ -5,7 +5,7 @@ stand beside it. Everything an engine is asked within one `writing()` block is k
 at all. Reads see what is committed, or inside `writing()` what the block has done so far.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -253,10 +253,10 @@ class Store(Protocol):
     def embedded(self, limit: int, after: int = 0) -> list[tuple[int, Memory, Embedded]]:
         """Return memories with what is kept of them in the store's space, by engine id."""
 
-    def put_vectors(self, space: Space, memories: Iterable[tuple[int, Memory, Embedded]]) -> int:
+    def put_vectors(self, space: Space, memories: Sequence[tuple[int, Memory, Embedded]]) -> int:
         """Add the vectors of memories that are still at that version; return how many."""
 
-    def put_passages(self, memories: Iterable[tuple[int, Memory, Embedded]]) -> int:
+    def put_passages(self, memories: Sequence[tuple[int, Memory, Embedded]]) -> int:
         """Replace passages and vectors of memories still at that version; return how many."""
 
     def switch_space(self, space: Space) -> bool:

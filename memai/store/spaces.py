@@ -1,11 +1,12 @@
 """Embedding spaces as a whole: what lacks vectors, how a new space is filled and switched to."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Sequence
 
 from memai.records import Embedded, Memory, Passage, Space
 from memai.store.columns import MEMORY, memory_of
 from memai.store.overview import CURRENT_SPACE
-from memai.store.writing import Writing
+from memai.store.writing import Writing, vector_row
 
 _OF_SPACE = (
     "EXISTS(SELECT 1 FROM passages p JOIN vectors v ON v.passage_id = p.id"
@@ -43,39 +44,31 @@ class Spaces(Writing):
             found.append((row[0], memory_of(row), Embedded(space, kept)))
         return found
 
-    def put_vectors(self, space: Space, memories: Iterable[tuple[int, Memory, Embedded]]) -> int:
+    def put_vectors(self, space: Space, memories: Sequence[tuple[int, Memory, Embedded]]) -> int:
         """Add the vectors of memories that are still at that version; return how many."""
-        done = 0
         space_id = self._space_id(space)
         old_id = self.one(f"SELECT {CURRENT_SPACE}")
-        for id, memory, embedded in memories:
-            if not self._still(id, memory):
-                continue
-            known = self.all('SELECT "start", "end", id FROM passages WHERE memory_id = ?', (id,))
-            at = {(start, end): passage for start, end, passage in known}
+        still = self._still(memories)
+        at = self._passage_ids([id for id, _, _ in still])
+        rows = []
+        for id, _, embedded in still:
             for passage in embedded.passages:
-                passage_id = at.get((passage.start, passage.end))
+                passage_id = at.get((id, passage.start, passage.end))
                 if passage_id is None:  # this space cuts texts differently
                     passage_id = self.put_passage(id, passage.start, passage.end)
-                self.run(
-                    "DELETE FROM vectors WHERE passage_id = ? AND space_id = ?",
-                    (passage_id, space_id),
-                )
-                self.put_vector(passage_id, space_id, passage)
-            done += 1
+                rows.append(vector_row(passage_id, space_id, passage))
+        self.run_many("INSERT OR REPLACE INTO vectors VALUES(?, ?, ?, ?, ?)", rows)
         if old_id is None:
             self.set_meta("space", str(space_id))
-        return done
+        return len(still)
 
-    def put_passages(self, memories: Iterable[tuple[int, Memory, Embedded]]) -> int:
+    def put_passages(self, memories: Sequence[tuple[int, Memory, Embedded]]) -> int:
         """Replace passages and vectors of memories still at that version; return how many."""
-        done = 0
-        for id, memory, embedded in memories:
-            if self._still(id, memory):
-                self.run("DELETE FROM passages WHERE memory_id = ?", (id,))
-                self._put_passages(id, embedded)
-                done += 1
-        return done
+        still = self._still(memories)
+        for id, _, embedded in still:
+            self.run("DELETE FROM passages WHERE memory_id = ?", (id,))
+            self._put_passages(id, embedded)
+        return len(still)
 
     def switch_space(self, space: Space) -> bool:
         """Make this the store's space and drop the others; false while vectors are missing."""
@@ -89,7 +82,24 @@ class Spaces(Writing):
         self.run("DELETE FROM passages WHERE id NOT IN (SELECT passage_id FROM vectors)")
         return True
 
-    def _still(self, id: int, memory: Memory) -> bool:
-        """Whether a memory is as it was read; if not, its last writer has embedded it."""
-        version = self.one("SELECT version FROM memories WHERE id = ?", (id,))
-        return bool(version == memory.version)
+    def _still(
+        self, memories: Sequence[tuple[int, Memory, Embedded]]
+    ) -> list[tuple[int, Memory, Embedded]]:
+        """Return those that are as they were read; the others their last writer has embedded."""
+        ids = json.dumps([id for id, _, _ in memories])
+        versions = dict(
+            self.all(
+                "SELECT id, version FROM memories WHERE id IN (SELECT value FROM json_each(?))",
+                (ids,),
+            )
+        )
+        return [one for one in memories if versions.get(one[0]) == one[1].version]
+
+    def _passage_ids(self, memories: Sequence[int]) -> dict[tuple[int, int, int], int]:
+        """Return the ids of the passages of some memories by (memory, start, end)."""
+        rows = self.all(
+            'SELECT memory_id, "start", "end", id FROM passages'
+            " WHERE memory_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(memories),),
+        )
+        return {(memory, start, end): id for memory, start, end, id in rows}

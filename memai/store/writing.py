@@ -11,10 +11,14 @@ from memai.store.transactions import Transactions
 from memai.when import to_micros
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from memai.records import Edit, Embedded, Memory, Passage, Relation, Space
 
 ERASE_PENDING = "erase_pending"
 """The remark that bytes of purged memories wait to leave the disk."""
+
+INSERT_VECTOR = "INSERT INTO vectors VALUES(?, ?, ?, ?, ?)"
 
 
 class Writing(Rows, Transactions):
@@ -109,8 +113,7 @@ class Writing(Rows, Transactions):
 
     def put_vector(self, passage_id: int, space_id: int, passage: Passage) -> None:
         """Add the vector of a passage."""
-        values = (passage_id, space_id, passage.embedding, passage.tokens)
-        self.run("INSERT INTO vectors VALUES(?, ?, ?, ?, ?)", (*values, vector_checksum(*values)))
+        self.run(INSERT_VECTOR, vector_row(passage_id, space_id, passage))
 
     def _update(self, id: int, memory: Memory) -> None:
         """Replace the fields of a memory."""
@@ -132,6 +135,12 @@ class Writing(Rows, Transactions):
                 "INSERT OR REPLACE INTO meta VALUES(?, ?, ?)",
                 (name, value, checksum((name, value))),
             )
+
+
+def vector_row(passage_id: int, space_id: int, passage: Passage) -> tuple[Any, ...]:
+    """Return the vector of a passage as a row."""
+    values = (passage_id, space_id, passage.embedding, passage.tokens)
+    return (*values, vector_checksum(*values))
 
 
 def _marks(count: int) -> str:
