@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from memai.records import Caller
     from memai.settings import Settings
+    from memai.store.caches import Caches
 
 Identity = tuple[int, int]
 
@@ -42,6 +43,7 @@ class Connection:
         self._held = False  # in a transaction, which must stay on its connection
         self._pinned = False  # a copy in memory, which no path leads to
         self._ready = False  # looked at and found fit for writing
+        self._caches: Caches | None = None  # of the open file, once they are worth their making
 
     # --- what the other parts of the engine use -----------------------------------------------
 
@@ -87,6 +89,28 @@ class Connection:
         """Return the connection itself, for what only the driver can do (extensions, backup)."""
         with self._translated:
             return self._current()
+
+    def caches(self) -> Caches | None:
+        """Return what this process keeps of the file, None where nothing is to be kept.
+
+        That is inside `writing`, whose rows may never come to be, and for a copy in memory.
+        """
+        connection = self.raw()
+        if (
+            connection is not self._file
+            or self._pinned
+            or self._identity is None
+            or connection.txn_state("main") == apsw.SQLITE_TXN_WRITE
+        ):
+            return None
+        if self._caches is None:
+            from memai.store import caches
+
+            self._caches = caches.of(self._identity)
+            # Who searches again and again reads the same pages: a third off what rows cost, in
+            # at most 8 MB a connection instead of 2.
+            connection.execute("PRAGMA cache_size = -8000")
+        return self._caches
 
     # --- opening ------------------------------------------------------------------------------
 
@@ -149,6 +173,7 @@ class Connection:
             _inherited.append(self._file)
             self._held = False
         self._file = None
+        self._caches = None
 
     def _inode(self) -> Identity | None:
         """Return which file the path names now; stat opens nothing, so no lock is dropped."""

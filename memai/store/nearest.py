@@ -16,6 +16,7 @@ from memai.lean import TYPE_CHECKING
 from memai.records import Scored, Where
 from memai.store.columns import condition
 from memai.store.rows import Rows
+from memai.store.transactions import Snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,11 +27,14 @@ _VECTORS = f"vectors v ON v.passage_id = p.id AND v.space_id = {_SPACE}"
 # In this order: a filter is applied before any vector is read.
 _JOINED = f"memories m CROSS JOIN passages p ON p.memory_id = m.id CROSS JOIN {_VECTORS}"
 _NARROW = 5_000  # memories of a filter that are scored one by one: 5 microseconds each
+_COLD = 2  # searches of a connection before it keeps a matrix: a command makes one
 _WIDTH = 4  # nearest passages that are looked at for each memory that is wanted
 
 
-class Nearest(Rows):
+class Nearest(Rows, Snapshots):
     """What is nearest to a vector, exactly."""
+
+    _scans = 0
 
     _cosine_connection: apsw.Connection | None = None
     _cosine_loaded = False
@@ -38,8 +42,8 @@ class Nearest(Rows):
     def by_meaning(self, vector: bytes, where: Where, limit: int) -> list[Scored]:
         """Return memories by the cosine of their best passage, best first, exact, ties by id."""
         found = None
-        if self._load_cosine() and not self._narrow(where):
-            found = self._scan(vector, where, limit)
+        if not self._narrow(where):
+            found = self._wide(vector, where, limit)
         if found is None:
             sql, values = condition(where)
             found = self._best(f"{_JOINED} WHERE {sql}", values, vector, limit)
@@ -84,6 +88,35 @@ class Nearest(Rows):
             " vec_int8(a.value)) AS cosine FROM carray(?) a, carray(?) b WHERE cosine >= ?",
             (apsw.carray(rows), apsw.carray(among), at_least),
         )
+
+    def can_compare(self) -> bool:
+        """Whether the engine can compare vectors by itself."""
+        return self._load_cosine()
+
+    def products(self, vectors: Sequence[bytes], vector: bytes) -> list[float]:
+        """Return the dot products of float32 vectors with one of them, by numpy."""
+        numeric.prepare()
+        import numpy as np
+
+        if not vectors:
+            return []
+        matrix = np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
+        # Row by row the same additions, so that equal vectors have equal products: BLAS would not.
+        products = np.einsum("ij,j->i", matrix, np.frombuffer(vector, "<f4"))
+        found: list[float] = products.tolist()
+        return found
+
+    def _wide(self, vector: bytes, where: Where, limit: int) -> list[Scored] | None:
+        """Look among all passages first; None where that finds too little, or cannot be done."""
+        self._scans += 1
+        if self._scans > _COLD:
+            from memai.store import warm
+
+            with self.reading():
+                seen = warm.view(self)
+                if seen is not None:
+                    return warm.nearest(self, seen, vector, where, limit)
+        return self._scan(vector, where, limit) if self._load_cosine() else None
 
     def _narrow(self, where: Where) -> bool:
         """Whether a filter leaves so few memories that nothing but them should be read."""
@@ -137,19 +170,12 @@ class Nearest(Rows):
 
     def _by_numpy(self, source: str, values: dict[str, Any], vector: bytes) -> list[Scored]:
         """Score the same rows without the extension."""
-        numeric.prepare()
-        import numpy as np
-
         rows = self.all(
             f'SELECT p.memory_id, v.embedding, p."start", p."end" FROM {source}', values
         )
-        if not rows:
-            return []
-        matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4")
-        query = np.frombuffer(vector, dtype="<f4")
-        cosines = matrix.reshape(len(rows), -1) @ query
+        cosines = self.products([row[1] for row in rows], vector)
         best: dict[int, Scored] = {}
-        for (id, _, start, end), cosine in zip(rows, cosines.tolist(), strict=True):
+        for (id, _, start, end), cosine in zip(rows, cosines, strict=True):
             if id not in best or cosine > best[id].score:
                 best[id] = Scored(id, cosine, start, end)
         return sorted(best.values(), key=lambda scored: (-scored.score, scored.id))

@@ -27,11 +27,8 @@ from memai.store.driver import (
     value,
 )
 from memai.store.migrating import run_steps
+from memai.store.transactions import GENERATION
 from memai.store.upkeep import Upkeep
-
-# What the generation counter is moved on by: more than writes could, so that no cache of another
-# process takes the recovered store for the one it knows.
-_JUMP = 1 << 32
 
 
 class Recovering(Upkeep):
@@ -184,7 +181,7 @@ class Recovering(Upkeep):
             changes = max(int(kept.get("changes", "0")), int(copy.meta("changes") or "0"))
             copy.run(
                 "INSERT OR REPLACE INTO meta(name, value) VALUES('changes', ?)",
-                (str(changes + _JUMP),),
+                (str(changes + GENERATION),),
             )
         return Recovered(
             path=self.path,

@@ -60,6 +60,8 @@ class Spaces(Writing):
         self.run_many("INSERT OR REPLACE INTO vectors VALUES(?, ?, ?, ?, ?)", rows)
         if old_id is None:
             self.set_meta("space", str(space_id))
+        elif int(old_id) == space_id and still:  # vectors of passages that had none so far
+            self._begin_generation()
         return len(still)
 
     def put_passages(self, memories: Sequence[tuple[int, Memory, Embedded]]) -> int:

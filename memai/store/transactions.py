@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from memai.settings import Settings
 
 
+GENERATION = 1 << 32
+"""What the counter of changes is moved on by where ids may mean something else from then on.
+
+It is more than writes could, so that no cache of another process takes the store for the one it
+knows.
+"""
+
+
 class Snapshots(Connection):
     """One state of the store, for several statements."""
 
@@ -75,6 +83,13 @@ class Transactions(Snapshots):
         finally:
             self._held = False
         self._after_commit()
+
+    def _begin_generation(self) -> None:
+        """Inside `writing`: let every process forget what it knows of the vectors."""
+        self.all(
+            "UPDATE meta SET value = CAST(value AS INTEGER) + ? WHERE name = 'changes'",
+            (GENERATION,),
+        )
 
     @contextmanager
     def rehearsing(self) -> Iterator[None]:

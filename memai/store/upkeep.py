@@ -53,6 +53,7 @@ class Upkeep(Checks, Erasing):
             for name in ("passages", "vectors"):
                 self.run(made["table", name])
             self.run(made["index", "passages_memory"])
+            self._begin_generation()
         with suppress(Damaged, apsw.Error):  # where other things are damaged too
             self._vacuum()
 
