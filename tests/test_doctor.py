@@ -11,7 +11,7 @@ import pytest
 from durability.workload import EVERYTHING, MODELS, opened, stale_vectors, use_small_models
 
 from memai import operations, when
-from memai.records import Finding
+from memai.records import Finding, Relation
 from memai.store import Store, driver, filesystem, surroundings
 
 CREDENTIAL = "AKIAIOSFODNN7EXAMPLE"
@@ -479,9 +479,11 @@ def test_credentials_are_found_in_all_that_is_kept(store: Store) -> None:
     """In texts, earlier versions, reasons and notes; never repeated in the finding."""
     operations.backup(store)
     uid = operations.note(store, f"key {CREDENTIAL} here", allow_secret=True).uid
-    operations.edit(store, uid, "no key here", reason=f"took out {CREDENTIAL}")
+    operations.edit(store, uid, "no key here", reason=f"took out {CREDENTIAL}", allow_secret=True)
     other = operations.list_memories(store).memories[-1].uid
-    operations.link(store, uid, "relates_to", other, note=f"see {CREDENTIAL}")
+    remark = Relation(uid, "relates_to", other, f"see {CREDENTIAL}", "cli", when.now())
+    with store.writing():  # as an import with --allow-secret keeps it
+        store.relate(remark)
     assert operations.doctor(store).findings == ()
     findings = operations.doctor(store, secrets=True).findings
     assert {f.code for f in findings} == {"secret"}
