@@ -53,7 +53,6 @@ _TARGETS = (
     ("all-common words in all memories", "median", {1_000_000: 120}),
     ("mixed words in a domain of 500", "median", {1_000_000: 10}),
     ("all-common words in a domain of 500", "median", {1_000_000: 25}),
-    ("peak memory of searching", "median", 250),
 )
 TARGETS = (
     *(Target(face, *target) for face in ("library", "mcp") for target in _TARGETS),
