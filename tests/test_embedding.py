@@ -89,6 +89,10 @@ def floats(vector):
     return np.zeros(256, np.float32) if vector is None else np.frombuffer(vector, "<f4")
 
 
+def unpacked(vector):
+    return np.frombuffer(vector, np.float32)
+
+
 def small_model(folder, dtype, *, scales=True, pre_tokenizer="BertPreTokenizer"):
     """Write a model of the first 3,000 tokens and 8 dimensions in model2vec's layout."""
     random = np.random.default_rng(1)
@@ -390,6 +394,17 @@ def test_a_model_in_a_folder_is_read_as_model2vec_reads_it(dtype, scales, tmp_pa
     for vectors in ([small.embed(text) for text in texts], in_bulk):
         got = np.array([np.frombuffer(vector, "<f4") for vector in vectors])
         assert np.abs(got - expected).max() <= tolerance
+
+
+def test_who_embeds_again_and_again_gets_the_quick_way(tmp_path, monkeypatch):
+    """Texts that come one by one count like a bulk, and their vectors stay the same."""
+    monkeypatch.setattr(static, "BULK_CHARACTERS", 50)
+    small = embedding.load(str(small_model(tmp_path / "small", "int8")))
+    found = [small.embed_passages(["cat and dog a 42"])[0] for _ in range(5)]
+    assert small._bulk is not None
+    for vector, tokens in found:
+        assert unpacked(vector) == pytest.approx(unpacked(found[0][0]), abs=1e-6)
+        assert tokens == found[0][1]
 
 
 def test_the_digest_of_a_folder_is_over_its_files(tmp_path):

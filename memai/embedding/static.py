@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from memai.embedding.bulk import Bulk
 
 BULK_CHARACTERS = 60_000
-"""Size of a bulk from which numpy and tokenizers are worth the 0.2 s of their imports and set-up:
-pure Python needs about 3 microseconds a character."""
+"""Characters a process has embedded, one by one or in a bulk, from which numpy and tokenizers are
+worth the 0.2 s of their imports and set-up: pure Python needs about 3 microseconds a character."""
 
 
 class Static:
@@ -42,6 +42,7 @@ class Static:
         self._table = table
         self._comparable = table.rows <= 1 << 16
         self._bulk: Bulk | None = None
+        self._characters = 0
         self._lock = allocate_lock()
 
     def embed(self, text: str) -> bytes | None:
@@ -93,10 +94,12 @@ class Static:
 
     def _bulk_for(self, texts: Sequence[str]) -> Bulk | None:
         with self._lock:
-            if self._bulk is None and sum(map(len, texts)) >= BULK_CHARACTERS:
-                from memai.embedding.bulk import Bulk
+            if self._bulk is None:
+                self._characters += sum(map(len, texts))
+                if self._characters >= BULK_CHARACTERS:
+                    from memai.embedding.bulk import Bulk
 
-                self._bulk = Bulk(self._folder, self._table)
+                    self._bulk = Bulk(self._folder, self._table)
             return self._bulk
 
 
