@@ -306,7 +306,7 @@ def test_what_was_made_from_a_memory_is_compared_with_it(store: Store) -> None:
     tamper(
         store,
         "UPDATE memories SET domain_key = 'elsewhere' WHERE id = 3",
-        "UPDATE memories SET content_sha256 = zeroblob(32) WHERE id = 4",
+        "UPDATE memories SET content_hash = 0 WHERE id = 4",
         "UPDATE memories SET words = 'others' WHERE id = 5",
         "UPDATE memories SET tag_keys = 'x' WHERE id = 6",
     )

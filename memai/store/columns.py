@@ -24,7 +24,7 @@ MEMORY = (
     " ON s.id = r.from_id WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
 )
 COLUMNS = (
-    "uid type domain domain_key session tags tag_keys status confidence content content_sha256"
+    "uid type domain domain_key session tags tag_keys status confidence content content_hash"
     " agent source key origin_system origin_key created_at updated_at version extra crc words"
     " tag_words domain_words"
 ).split()
@@ -172,6 +172,11 @@ def _times(memory: Memory) -> tuple[int, int]:
     return created, created if same else to_micros(memory.updated_at)
 
 
+def content_hash(content: str) -> int:
+    """Return what a content is looked up by: equal texts are compared after that."""
+    return int.from_bytes(digest(content)[:8], "big", signed=True)
+
+
 def digest(content: str) -> bytes:
     """Return the SHA-256 of a text."""
     from hashlib import sha256
@@ -196,7 +201,7 @@ def row_of(memory: Memory) -> tuple[Any, ...]:
         memory.status,
         memory.confidence,
         memory.content,
-        digest(memory.content),
+        content_hash(memory.content),
         memory.agent,
         memory.source,
         memory.key,

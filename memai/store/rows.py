@@ -10,6 +10,7 @@ from memai.store.columns import (
     MEMORY,
     REPLACED,
     condition,
+    content_hash,
     digest,
     domain_key,
     fields,
@@ -113,9 +114,9 @@ class Rows(Connection):
     def same(self, memory: Memory) -> Memory | None:
         """Return a current memory of the same type, domain and content."""
         return self._memory(
-            "m.content_sha256 = ? AND m.type = ? AND m.domain_key IS ? AND m.content = ?"
+            "m.content_hash = ? AND m.type = ? AND m.domain_key IS ? AND m.content = ?"
             f" AND m.status = 'active' AND NOT {REPLACED}",
-            (digest(memory.content), memory.type, domain_key(memory.domain), memory.content),
+            (content_hash(memory.content), memory.type, domain_key(memory.domain), memory.content),
         )
 
     def buried(self, uid: str, origin: Origin | None = None) -> bool:

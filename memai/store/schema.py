@@ -31,7 +31,7 @@ CREATE TABLE memories(
   status TEXT NOT NULL,
   confidence TEXT NOT NULL,
   content TEXT NOT NULL,
-  content_sha256 BLOB NOT NULL CHECK(length(content_sha256) = 32),
+  content_hash INTEGER NOT NULL,  -- the first 8 bytes of the SHA-256: finds the same text again
   agent TEXT NOT NULL,
   source TEXT,
   key TEXT,
@@ -49,7 +49,7 @@ CREATE TABLE memories(
 CREATE INDEX memories_created ON memories(created_at, id);
 CREATE INDEX memories_domain ON memories(domain_key, created_at) WHERE domain_key IS NOT NULL;
 CREATE INDEX memories_session ON memories(session, created_at) WHERE session IS NOT NULL;
-CREATE INDEX memories_content ON memories(content_sha256);
+CREATE INDEX memories_content ON memories(content_hash);
 CREATE UNIQUE INDEX memories_key ON memories(key) WHERE key IS NOT NULL;
 CREATE UNIQUE INDEX memories_origin ON memories(origin_system, origin_key)
   WHERE origin_system IS NOT NULL;
