@@ -53,7 +53,7 @@ def backup(
     path = _target(store, target)
     if any(retention) and not _NAME.fullmatch(os.path.basename(path)):
         raise UsageError(reason="--keep goes with a folder of backups, not with one file.")
-    made = store.copy(path)
+    made = store.copy(path, store.caller.progress)
     notes = _remember(store, path)
     removed = _prune(store, path, *retention) if any(retention) else []
     return BackedUp(path, made.sha256 or "", made.memories or 0, tuple(removed), tuple(notes))
@@ -120,7 +120,7 @@ def keep_as_it_is(store: Store, what: str) -> str:
     """Copy the store before something is done to it, verified if it is sound; return the file."""
     path = _in_home(store, f"memai-before-{what}-{_stamp()}.db")
     try:
-        return store.copy(path).path
+        return store.copy(path, store.caller.progress).path
     except MemaiError:
         return store.copy(path, verified=False).path
 

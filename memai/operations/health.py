@@ -52,8 +52,12 @@ def doctor(
             before, after = store.compact()
             notes.append(f"Compacted from {before:,} to {after:,} bytes.")
     known = copies.known(store)
+    progress = store.caller.progress
     looks: list[tuple[str, Callable[[], Iterable[Finding]]]] = [
-        ("structure, references, words, vectors", lambda: store.check(deep=deep)),
+        (
+            "structure, references, words, vectors",
+            lambda: store.check(deep=deep, progress=progress),
+        ),
         ("engine, files, filesystem, log", store.surroundings),
         ("model", lambda: _model(store)),
         ("backups", lambda: _backups(store, known)),

@@ -5,8 +5,9 @@ memories (`memai doctor --fix`), the rest comes back from a backup (`memai recov
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 
 import apsw
 
@@ -17,6 +18,7 @@ from memai.store.columns import COLUMNS, MEMORY, memory_of, row_of
 from memai.store.driver import value
 from memai.store.overview import CURRENT_SPACE, Overview
 from memai.store.sums import checksum, vector_checksum
+from memai.store.ticking import ticking
 from memai.store.transactions import Transactions
 
 _BATCH = 1000
@@ -44,17 +46,23 @@ class Checks(Overview, Transactions):
         """Look for damage; `deep` reads every byte."""
         if not self.exists():
             return []
-        found = self._check_structure(deep=deep)
-        steps = [self._check_schema, self._check_words, self._check_vectors]
+        found: list[Finding] = []
+        steps: list[Callable[[], list[Finding]]] = [
+            partial(self._check_structure, deep=deep),
+            self._check_schema,
+            self._check_words,
+            self._check_vectors,
+        ]
         if deep:
             steps.append(self._check_sums)
-        for step in steps:
+        for number, step in enumerate(steps):
             try:
-                found += step()
+                with ticking(self.raw(), progress, number, len(steps) + deep):
+                    found += step()
             except (Damaged, apsw.Error) as error:
                 found.append(damage("structure", f"A check could not be finished: {error}"))
         if deep:
-            found += self._check_memories(progress)
+            found += self._check_memories(progress, len(steps))
         return list(dict.fromkeys(found))
 
     # --- structure ----------------------------------------------------------------------------
@@ -256,8 +264,11 @@ class Checks(Overview, Transactions):
                 wrong += checksum(row[:-1]) != row[-1]
         return wrong
 
-    def _check_memories(self, progress: Progress | None) -> list[Finding]:
-        """Compare every memory with its checksum, and what was made from it with itself."""
+    def _check_memories(self, progress: Progress | None, before: int) -> list[Finding]:
+        """Compare every memory with its checksum, and what was made from it with itself.
+
+        This is the last step, after as many as were `before`.
+        """
         found: list[Finding] = []
         try:
             total, done, last = self.number("SELECT count(*) FROM memories"), 0, 0
@@ -268,7 +279,7 @@ class Checks(Overview, Transactions):
                     found += self._check_memory(id)
                 last, done = ids[-1][0], done + len(ids)
                 if progress is not None:
-                    progress(done, total)
+                    progress(before * total + done, (before + 1) * total)
         except (Damaged, apsw.Error) as error:
             found.append(damage("content", f"The memories cannot be read through: {error}"))
         return found

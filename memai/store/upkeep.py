@@ -13,6 +13,7 @@ from memai.store.checks import Checks
 from memai.store.columns import COLUMNS, MEMORY, memory_of, row_of
 from memai.store.erasing import Erasing
 from memai.store.overview import size
+from memai.store.ticking import ticking
 
 _BATCH = 1000
 
@@ -82,7 +83,7 @@ class Upkeep(Checks, Erasing):
                     if finding.level == "damage":
                         raise Damaged(path=self.path, reason=finding.message)
 
-        with self._translated:
+        with self._translated, ticking(self.raw(), progress, 0, 1):
             if verified:
                 copies.write(self.raw(), target, verify)
             else:
