@@ -328,7 +328,7 @@ SIGNATURES: dict[str, tuple[str, str, tuple[tuple[Any, ...], ...]]] = {
     ),
     'reembed': (
         'Make every vector again, with another model or a newer version.',
-        'The old vectors serve until all new ones are there; then they are dropped in one step.',
+        'The old vectors serve until all new ones are there; then these take over in one step, and the\nold ones are deleted.',
         (
             ('model', 'model', 'text', False, False, None, (), ('The model: memai-static-1, a model2vec folder, a hub name.', False, None, None, False, None, False, None, None)),
         ),

@@ -6,7 +6,7 @@ from memai import embedding
 from memai.embedding import NoModel
 from memai.errors import ModelMissing
 from memai.operations import embedding_policy
-from memai.records import Reembedded, Stats
+from memai.records import Reembedded, Stats, Where
 from memai.store import Store
 from memai.vocabulary import Model
 
@@ -16,14 +16,15 @@ _BATCH = 1000
 def reembed(store: Store, *, model: Model | None = None) -> Reembedded:
     """Make every vector again, with another model or a newer version.
 
-    The old vectors serve until all new ones are there; then they are dropped in one step.
+    The old vectors serve until all new ones are there; then these take over in one step, and the
+    old ones are deleted.
     """
     name = model or os.environ.get("MEMAI_EMBED_MODEL") or store.model()
     loaded = embedding.load(name)
     if isinstance(loaded, NoModel):
         raise ModelMissing(model=name, reason=loaded.reason)
     space = embedding_policy.space_of(loaded)
-    done, last = 0, 0
+    done, last, total = 0, 0, store.count(Where(current=False))
     while True:
         batch = store.unembedded(space, _BATCH, last)
         if batch:
@@ -32,11 +33,21 @@ def reembed(store: Store, *, model: Model | None = None) -> Reembedded:
             with store.writing():
                 done += store.put_vectors(space, rows)
             last = batch[-1][0]
+            if store.caller.progress is not None:
+                store.caller.progress(done, max(done, total))
             continue
         with store.writing():
             if store.switch_space(space):
                 break
         last = 0  # others have written or edited meanwhile
+    # In small transactions: in one, a million vectors kept others waiting for 20 seconds and the
+    # log grew to 1.9 GB.
+    last = 0
+    while True:
+        with store.writing():
+            last = store.clear_spaces(_BATCH, last)
+        if not last:
+            break
     store.fold_log()
     counts = store.counts()
     return Reembedded(name, done, counts.passages)

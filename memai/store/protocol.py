@@ -260,7 +260,13 @@ class Store(Protocol):
         """Replace passages and vectors of memories still at that version; return how many."""
 
     def switch_space(self, space: Space) -> bool:
-        """Make this the store's space and drop the others; false while vectors are missing."""
+        """Make this the store's space; false while vectors are missing."""
+
+    def clear_spaces(self, limit: int, after: int = 0) -> int:
+        """Drop what other spaces keep of up to `limit` passages, by engine id, after one.
+
+        Returns where to go on, 0 at the end.
+        """
 
     # --- upkeep -------------------------------------------------------------------------------
 

@@ -73,16 +73,42 @@ class Spaces(Writing):
         return len(still)
 
     def switch_space(self, space: Space) -> bool:
-        """Make this the store's space and drop the others; false while vectors are missing."""
+        """Make this the store's space; false while vectors are missing."""
         if self.unembedded(space, 1):
             return False
-        space_id = self._space_id(space)
-        self.set_meta("space", str(space_id))
+        self.set_meta("space", str(self._space_id(space)))
         self.set_meta("model", space.model)
-        self.run("DELETE FROM vectors WHERE space_id <> ?", (space_id,))
-        self.run("DELETE FROM spaces WHERE id <> ?", (space_id,))
-        self.run("DELETE FROM passages WHERE id NOT IN (SELECT passage_id FROM vectors)")
         return True
+
+    def clear_spaces(self, limit: int, after: int = 0) -> int:
+        """Drop what other spaces keep of up to `limit` passages, by engine id, after one.
+
+        Returns where to go on, 0 at the end.
+        """
+        last = self.one(
+            "SELECT max(id) FROM (SELECT id FROM passages WHERE id > ? ORDER BY id LIMIT ?)",
+            (after, limit),
+        )
+        if last is None:
+            self.run(
+                f"DELETE FROM spaces WHERE id <> {CURRENT_SPACE}"
+                " AND NOT EXISTS(SELECT 1 FROM vectors v WHERE v.space_id = spaces.id)"
+            )
+            return 0
+        self.run(
+            "DELETE FROM vectors WHERE passage_id > ? AND passage_id <= ?"
+            f" AND space_id <> {CURRENT_SPACE}",
+            (after, last),
+        )
+        # Where the other space cut texts differently; not what was stored without a model since.
+        self.run(
+            "DELETE FROM passages WHERE id > ? AND id <= ?"
+            " AND NOT EXISTS(SELECT 1 FROM vectors v WHERE v.passage_id = passages.id)"
+            " AND EXISTS(SELECT 1 FROM passages p JOIN vectors v ON v.passage_id = p.id"
+            f" WHERE p.memory_id = passages.memory_id AND v.space_id = {CURRENT_SPACE})",
+            (after, last),
+        )
+        return int(last)
 
     def _still(
         self, memories: Sequence[tuple[int, Memory, Embedded]]
