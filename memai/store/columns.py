@@ -43,10 +43,11 @@ def condition(where: Where) -> tuple[str, dict[str, Any]]:
     if where.domain == NO_DOMAIN:
         parts.append("m.domain_key IS NULL")
     elif where.domain is not None:
-        # What is below a domain begins with it and a slash; '0' is the character after '/'.
+        # What is below a domain begins with it and a slash; '0' is the character after '/'. One
+        # range, which is read from its index alone, and what lies in it by chance is left out.
         parts.append(
-            "(m.domain_key = :domain OR (m.domain_key >= :domain || '/'"
-            " AND m.domain_key < :domain || '0'))"
+            "m.domain_key >= :domain AND m.domain_key < :domain || '0' AND (m.domain_key = :domain"
+            " OR substr(m.domain_key, length(:domain) + 1, 1) = '/')"
         )
         values["domain"] = fold(where.domain)
     for name in ("type", "session", "status"):

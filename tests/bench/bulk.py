@@ -21,7 +21,7 @@ TARGETS = (
         Target("bulk", f"peak memory of {name}", "median", 250)
         for name in ("import", "reembed", "export", "backup", "doctor --deep")
     ),
-    Target("bulk", "a memory in the file", "median", 2900),
+    Target("bulk", "a memory in the file", "median", 2.9 * 1024),
 )
 
 
