@@ -189,17 +189,42 @@ def index_words(text: str) -> str:
     characters of runs without blanks: with the pairs, every single character begins some word.
     """
     text = prepare(text)
+    return (_ascii_words(text) or (_any_words(text), False))[0]
+
+
+def words_beside(text: str) -> str | None:
+    """Return `index_words` of a text, None where FTS5 finds the same words in the text itself.
+
+    That is so of ASCII without camelCase or names such as C++: FTS5 makes it lower case and passes
+    over what is neither letter nor digit.
+    """
+    found = None if "\0" in text else _ascii_words(text)
+    if found is None:
+        return index_words(text)
+    words, same = found
+    return None if same else words
+
+
+def _ascii_words(text: str) -> tuple[str, bool] | None:
+    """Return the words of a text and whether FTS5 finds them in it; None if not plain ASCII."""
+    if not text.isascii() or "++" in text or "#" in text or ".net" in text.lower():
+        return None
+    found = re.findall("[A-Za-z0-9]+", text)
+    short = len(max(found, key=len, default="")) <= _LONGEST_WORD
+    if short and text.islower():
+        return " ".join(found), True  # in the half of the time
     words: list[str] = []
-    if text.isascii() and "++" not in text and "#" not in text and ".net" not in text.lower():
-        found = re.findall("[A-Za-z0-9]+", text)
-        if text.islower() and len(max(found, key=len)) <= _LONGEST_WORD:
-            return " ".join(found)  # in the half of the time
-        for word in found:
-            if word.islower() and len(word) <= _LONGEST_WORD:
-                words.append(word)
-            else:
-                words += _latin(word)
-        return " ".join(words)
+    for word in found:
+        if word.islower() and len(word) <= _LONGEST_WORD:
+            words.append(word)
+        else:
+            words += _latin(word)
+    return " ".join(words), short and len(words) == len(found)
+
+
+def _any_words(text: str) -> str:
+    """Return the words of prepared text in any script."""
+    words: list[str] = []
     ends: dict[str, None] = {}
     for kind, segment, tokens in segments(text):
         words += tokens

@@ -212,7 +212,7 @@ def row_of(memory: Memory) -> tuple[Any, ...]:
         memory.version,
         extra,
         _checksum(memory, created, updated, extra),
-        text.index_words(memory.content),
+        text.words_beside(memory.content),
         text.index_words(" ".join(memory.tags)),
         text.index_words(memory.domain or ""),
     )

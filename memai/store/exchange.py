@@ -250,7 +250,7 @@ class Exchange(Erasing):
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
         self.run(
             "INSERT INTO word_index(rowid, words, tag_words, domain_words)"
-            " SELECT id, words, tag_words, domain_words FROM memories WHERE id > ? ORDER BY id",
+            " SELECT id, words, tag_words, domain_words FROM indexed WHERE id > ? ORDER BY id",
             (first,),
         )
         self.run(
