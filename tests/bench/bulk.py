@@ -14,6 +14,8 @@ from figures import Figure, Target, figure
 from stores import store
 from timing import environment, program
 
+from memai import embedding
+
 TARGETS = (
     Target("bulk", "import", "median", 4500, least=True),
     Target("bulk", "reembed", "median", 10_000, least=True),
@@ -90,6 +92,15 @@ def _proportional(pid: int) -> float:
         return 0.0
 
 
+def _renamed_model(place: str) -> str:
+    """Return the package's model as a folder: of the model it has, a store makes nothing again."""
+    folder = Path(place, "model")
+    folder.mkdir()
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        (folder / name).symlink_to(Path(embedding.FOLDER, name))
+    return str(folder)
+
+
 def measured(folder: str, sizes: Sequence[int], rounds: int) -> Iterator[Figure]:
     """Yield what bulk work on stores of these sizes does; those of 100,000 and more once."""
     for size in sizes:
@@ -104,7 +115,7 @@ def measured(folder: str, sizes: Sequence[int], rounds: int) -> Iterator[Figure]
                     "export": [*program(), "--db", path, "export", "--output", lines],
                     "import": [*here, "import", lines],
                     "import of the same": [*here, "import", lines],
-                    "reembed": [*here, "reembed"],
+                    "reembed": [*here, "reembed", "--model", _renamed_model(place)],
                     "backup": [*here, "backup", f"{place}/copy.db"],
                     "doctor": [*here, "doctor"],
                     "doctor --deep": [*here, "doctor", "--deep"],
