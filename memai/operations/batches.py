@@ -10,6 +10,8 @@ from memai.records import Memory, Relation
 # behind it waits for a fraction of a second. Batches of 500 cost 10 microseconds a memory more.
 BATCH = 1000
 _BATCH_CHARACTERS = 1_000_000
+# Pages of Markdown, or memories on their way out, that are held together whatever their size.
+HELD = 500
 
 
 class Batch(NamedTuple):

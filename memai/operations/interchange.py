@@ -10,7 +10,7 @@ from memai.embedding import NoModel
 from memai.errors import MemaiError, NotWritable, SecretFound, UsageError
 from memai.formats import Incoming, own, pages
 from memai.operations import checking, embedding_policy
-from memai.operations.batches import BATCH
+from memai.operations.batches import HELD
 from memai.operations.changing import DRY
 from memai.operations.importing import Read, take
 from memai.operations.sources import Source, first_only
@@ -297,5 +297,5 @@ def _to_folder(store: Store, where: Where, folder: str) -> Saved:
 def _batched(items: Iterable[Item]) -> Iterator[list[Item]]:
     """Cut a stream into batches."""
     stream = iter(items)
-    while batch := list(islice(stream, BATCH)):
+    while batch := list(islice(stream, HELD)):
         yield batch

@@ -13,7 +13,7 @@ from memai.files import Found, Seen, make_folders
 from memai.formats import Broken, Incoming, markdown, pages
 from memai.formats.foreign import Home
 from memai.operations import carrying, checking, embedding_policy, statements
-from memai.operations.batches import BATCH
+from memai.operations.batches import HELD
 from memai.operations.carrying import Carrier, Taken
 from memai.operations.changing import DRY
 from memai.operations.folder import Folder, locked, text_of, trusted
@@ -129,7 +129,7 @@ class _Sync:
 
         def read() -> Iterator[Incoming]:
             waiting = iter(sorted(unknown))
-            while batch := list(islice(waiting, BATCH)):
+            while batch := list(islice(waiting, HELD)):
                 found = [item for uid in batch if (item := self._page_of(uid)) is not None]
                 buried = self.store.known([item.memory for item in found]).buried
                 for item in found:
@@ -168,7 +168,7 @@ class _Sync:
     def _take_fresh(self) -> None:
         """Make memories of files that have no uid; they get one when their page is written."""
         waiting = iter(self.look.fresh)
-        while batch := list(islice(waiting, BATCH)):
+        while batch := list(islice(waiting, HELD)):
             made = [item for found in batch if (item := self._fresh(found)) is not None]
             for memory, found, _ in made:
                 self.tally.counts["new"] += 1
@@ -347,5 +347,5 @@ class _Sync:
 
 def _batches(steps: Iterator[Step]) -> Iterator[list[Step]]:
     """Cut a stream of steps into batches."""
-    while batch := list(islice(steps, BATCH)):
+    while batch := list(islice(steps, HELD)):
         yield batch
