@@ -46,12 +46,12 @@ CREATE TABLE memories(
   tag_words TEXT NOT NULL,
   domain_words TEXT NOT NULL
 ) STRICT;
--- These two hold what filters ask, so that only what passes is read from its row: of 100,000
--- memories counting those of a type takes 4 ms instead of 22, and in a seventh of them 1 of 18.
 -- What the word index is made of. Words that FTS5 finds in the content itself, as in ASCII prose,
 -- are not kept a second time: of 2,900 bytes that a memory takes they were 300.
 CREATE VIEW indexed AS
   SELECT id, coalesce(words, content) AS words, tag_words, domain_words FROM memories;
+-- These two hold what filters ask, so that only what passes is read from its row: of 100,000
+-- memories counting those of a type takes 4 ms instead of 22, and in a seventh of them 1 of 18.
 CREATE INDEX memories_created ON memories(created_at, id, type, status, domain_key, tag_keys);
 CREATE INDEX memories_domain ON memories(domain_key, created_at, type, status)
   WHERE domain_key IS NOT NULL;
