@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memai import embedding, operations
 from memai.errors import UsageError
 from memai.operations.budget import size
-from memai.store import Store
+from memai.store import Store, words
 
 Opener = Callable[..., Store]
 
@@ -161,6 +161,22 @@ def test_an_empty_scope_names_its_neighbours(notes: Store) -> None:
     """Where a domain is mistyped the answer names those that are like it."""
     (said,) = operations.search(notes, "walrus", domain="zoos").notes
     assert "zoo" in said
+
+
+def test_words_too_common_to_rank_by_are_named(
+    notes: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a budget cuts in, the answer says so, and what holds the rarer words comes first."""
+    rare = operations.note(notes, "A heron watches the walrus.").uid
+    expected = operations.search(notes, "walrus heron")
+    assert expected.notes == ()
+    monkeypatch.setattr(words, "_MOST", 5)
+    answer = operations.search(notes, "walrus heron")
+    (said,) = answer.notes
+    assert "'walrus'" in said
+    assert "heron" not in said
+    assert answer.hits[0].uid == expected.hits[0].uid == rare
+    assert answer.hits[0].marks == expected.hits[0].marks
 
 
 def test_pages_of_hits_join(notes: Store) -> None:

@@ -7,7 +7,7 @@ from memai.embedding import Embedder, NoModel, similar
 from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.operations import embedding_policy, tokens
 from memai.operations.embedding_policy import readable
-from memai.operations.understanding import Asked, respelled, satisfiable
+from memai.operations.understanding import Asked, affordable, respelled, satisfiable
 from memai.ranking import Ranked
 from memai.ranking.closeness import CLOSE, Evidence, closeness, evidence
 from memai.ranking.late import head
@@ -55,6 +55,7 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     notes: list[str] = []
     model = _model(store, notes)
     asked = respelled(store, model, satisfiable(store, asked, notes), notes)
+    asked = affordable(store, asked, notes)
     vector = None if isinstance(model, NoModel) else model.embed(readable(asked.words.text))
     found = _candidates(store, asked, vector, DEPTH)
     ids = set().union(*found.values())
@@ -159,8 +160,9 @@ def _candidates(
 ) -> dict[str, dict[int, Scored]]:
     """Return what each route finds by itself, best first."""
     words, where = asked.words, asked.where
+    rarer = tuple(clause for clause in words.clauses if clause not in asked.common)
     found = {
-        "words": store.by_words(words, where, depth, asked.excluded),
+        "words": store.by_words(words._replace(clauses=rarer), where, depth, asked.excluded),
         "meaning": [] if vector is None else store.by_meaning(vector, where, depth),
         "substring": store.by_substring(words.substrings, where, depth),
     }

@@ -26,6 +26,7 @@ class Asked(NamedTuple):
     where: Where
     excluded: tuple[Clause, ...] = ()
     newer: bool = True
+    common: tuple[Clause, ...] = ()  # not worth the time that ranking by them would take
 
 
 def satisfiable(store: Store, asked: Asked, notes: list[str]) -> Asked:
@@ -38,6 +39,15 @@ def satisfiable(store: Store, asked: Asked, notes: list[str]) -> Asked:
         return asked
     notes.append("Nothing holds what is in quotes as it is written: its words were looked for.")
     return asked._replace(words=words._replace(phrases=()))
+
+
+def affordable(store: Store, asked: Asked, notes: list[str]) -> Asked:
+    """Return the question with those of its words named that the words are not ranked by."""
+    common = store.too_common(asked.words)
+    if common:
+        named = ", ".join(f"'{' '.join(clause.tokens)}'" for clause in common)
+        notes.append(f"So many memories hold {named} that the rarer words alone were ranked by.")
+    return asked._replace(common=tuple(common))
 
 
 def respelled(store: Store, model: Embedder | NoModel, asked: Asked, notes: list[str]) -> Asked:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
+    from memai.queries import Clause
+    from memai.store.bm25 import Lengths, Postings
     from memai.store.connection import Identity
     from memai.store.matrix import Matrix
 
@@ -30,6 +32,25 @@ class Caches:
         """How often rows were taken out of the matrix."""
         self.buried = 0
         """How many tombstones there were."""
+        self.words_changes = -1
+        """The state of the store that what follows belongs to."""
+        self.lengths: Lengths | None = None
+        self.postings: dict[Clause, Postings] = {}
+        self.sizes: dict[Clause, int] = {}
+        self._bytes = 0
+
+    def renew_words(self, changes: int, lengths: Lengths | None) -> None:
+        """Begin anew with the words of another state of the store."""
+        self.words_changes, self.lengths = changes, lengths
+        self.postings, self.sizes, self._bytes = {}, {}, 0
+
+    def keep_postings(self, clause: Clause, postings: Postings, most: int) -> None:
+        """Keep the postings of a clause, as many as there is room for; the first kept go first."""
+        self.postings[clause] = postings
+        self._bytes += postings.size
+        while self._bytes > most:
+            oldest = next(iter(self.postings))
+            self._bytes -= self.postings.pop(oldest).size
 
 
 # By file, as long as a connection to it is open: its inode is not given to another file before.

@@ -43,6 +43,8 @@ class Connection:
         self._held = False  # in a transaction, which must stay on its connection
         self._pinned = False  # a copy in memory, which no path leads to
         self._ready = False  # looked at and found fit for writing
+        self._tables = ""  # temporary ones that searches want; see `Snapshots.reading`
+        self._tables_of: apsw.Connection | None = None
         self._caches: Caches | None = None  # of the open file, once they are worth their making
 
     # --- what the other parts of the engine use -----------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import TYPE_CHECKING, Any
 
 from memai import numeric
@@ -108,7 +109,8 @@ class _Block:
     def __init__(self, np: Any, dim: int) -> None:
         self._np = np
         self.ids: NDArray[Any] = np.zeros(_BLOCK, np.int64)
-        self.rows: NDArray[Any] = np.zeros((_BLOCK, dim), np.int8)
+        # Of the system, not of malloc, which would leave holes of a third beside so many of them.
+        self.rows: NDArray[Any] = np.frombuffer(_memory(_BLOCK * dim), np.int8).reshape(-1, dim)
         self.scales: NDArray[Any] = np.zeros(_BLOCK, np.float32)
         self.errors: NDArray[Any] = np.full(_BLOCK, 2 * OUT_OF_REACH, np.float32)
 
@@ -127,6 +129,10 @@ class _Block:
         """Take rows (a mask) out of reach."""
         self.errors[rows] = 2 * OUT_OF_REACH
         self.rows[rows] = 0
+
+
+def _memory(size: int) -> mmap:
+    return mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
 
 
 def _pruned(

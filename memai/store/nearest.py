@@ -42,7 +42,7 @@ class Nearest(Rows, Snapshots):
     def by_meaning(self, vector: bytes, where: Where, limit: int) -> list[Scored]:
         """Return memories by the cosine of their best passage, best first, exact, ties by id."""
         found = None
-        if not self._narrow(where):
+        if self._inside(where) is None:
             found = self._wide(vector, where, limit)
         if found is None:
             sql, values = condition(where)
@@ -118,13 +118,17 @@ class Nearest(Rows, Snapshots):
                     return warm.nearest(self, seen, vector, where, limit)
         return self._scan(vector, where, limit) if self._load_cosine() else None
 
-    def _narrow(self, where: Where) -> bool:
-        """Whether a filter leaves so few memories that nothing but them should be read."""
-        if where == Where():
-            return False
+    def _inside(self, where: Where) -> list[int] | None:
+        """Return the memories of a filter by id, if it leaves so few that none else need be read.
+
+        None for more.
+        """
+        if where._replace(current=True) == Where():
+            return None
         sql, values = condition(where)
-        counted = f"SELECT count(*) FROM (SELECT 1 FROM memories m WHERE {sql} LIMIT :narrow)"
-        return int(self.one(counted, {**values, "narrow": _NARROW})) < _NARROW
+        listed = f"SELECT m.id FROM memories m WHERE {sql} LIMIT :narrow"
+        rows = self.all(listed, {**values, "narrow": _NARROW})
+        return sorted([row[0] for row in rows]) if len(rows) < _NARROW else None
 
     def _scan(self, vector: bytes, where: Where, limit: int) -> list[Scored] | None:
         """Read the vectors of all passages and join the nearest; None if those are too few.

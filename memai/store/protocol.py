@@ -134,6 +134,12 @@ class Store(Protocol):
     ) -> list[Scored]:
         """Return the best memories by BM25 (higher is better), best first, ties by id."""
 
+    def too_common(self, query: WordQuery) -> list[Clause]:
+        """Return those clauses that so many memories hold that ranking by them takes too long.
+
+        The rarest always stays, and what must occur.
+        """
+
     def by_substring(self, pieces: Sequence[str], where: Where, limit: int) -> list[Scored]:
         """Return memories whose text holds these pieces, scored by the share of pieces held."""
 

@@ -1,4 +1,4 @@
-"""The routes of search in SQLite that read words, and what order needs to know of candidates.
+"""The routes of search in SQLite, and what order needs to know of candidates.
 
 Every route applies the filter in the same statement that scores, so that what lies outside a
 filter never crowds out what is inside.
@@ -8,38 +8,18 @@ import json
 from collections.abc import Iterator, Sequence
 
 from memai import text
-from memai.queries import Clause, WordQuery
+from memai.queries import Clause
 from memai.records import Glance, Scored, Where
 from memai.store.columns import condition
-from memai.store.nearest import Nearest
-from memai.store.spelling import Spelling, phrase
-
-# Weights of the columns words, tag_words, domain_words in BM25.
-_WEIGHTS = "1.0, 1.0, 1.0"
+from memai.store.spelling import phrase
+from memai.store.words import Words
 
 BEGINNING = 82
 """Characters of a memory that a glance shows: what `ranking.head` looks at, and one more."""
 
 
-class Retrieval(Spelling, Nearest):
+class Retrieval(Words):
     """Candidates for search, each route on its own."""
-
-    def by_words(
-        self, query: WordQuery, where: Where, limit: int, excluded: Sequence[Clause] = ()
-    ) -> list[Scored]:
-        """Return the best memories by BM25 (higher is better), best first, ties by id."""
-        match = match_expression(query, excluded)
-        if match is None:
-            return []
-        sql, values = condition(where)
-        rows = self.all(
-            # bm25() is smaller for better matches; the rank of FTS5 has its sign.
-            f"SELECT m.id, -bm25(word_index, {_WEIGHTS}) AS score FROM word_index"
-            f" JOIN memories m ON m.id = word_index.rowid WHERE word_index MATCH :match AND {sql}"
-            " ORDER BY score DESC, m.id LIMIT :limit",
-            {**values, "match": match, "limit": limit},
-        )
-        return [Scored(id, score) for id, score in rows]
 
     def by_substring(self, pieces: Sequence[str], where: Where, limit: int) -> list[Scored]:
         """Return memories whose text holds these pieces, scored by the share of pieces held."""
@@ -150,19 +130,6 @@ class Retrieval(Spelling, Nearest):
         ):
             yield from rows
             last = rows[-1][0]
-
-
-def match_expression(query: WordQuery, excluded: Sequence[Clause] = ()) -> str | None:
-    """Return an FTS5 expression made only of quoted tokens, or None for nothing to match."""
-    clauses = " OR ".join(phrase(clause) for clause in query.clauses)
-    required = " AND ".join(phrase(clause) for clause in query.phrases)
-    if not clauses and not required:
-        return None
-    # "a AND (a OR b)": what is required must occur, the rest raises the score.
-    match = f"({required}) AND ({clauses})" if required and clauses else clauses or required
-    for clause in excluded:
-        match = f"({match}) NOT {phrase(clause)}"
-    return match
 
 
 def _grams(piece: str) -> str:

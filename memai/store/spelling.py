@@ -9,7 +9,7 @@ from memai.queries import Clause
 from memai.store.rows import Rows
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the module `string` takes a millisecond
-_TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])  # that of `word_index`
+TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])  # that of `word_index`
 
 
 class Spelling(Rows):
@@ -38,7 +38,7 @@ class Spelling(Rows):
         )
         if not held:
             return []
-        tokenizer = self.raw().fts5_tokenizer(*_TOKENIZER)
+        tokenizer = self.raw().fts5_tokenizer(*TOKENIZER)
         groups: dict[str, list[str]] = {}
         for (other,) in held:
             (stem,) = tokenizer(

@@ -42,6 +42,10 @@ class Snapshots(Connection):
         connection = self._current()
         try:
             with self._translated:
+                if self._tables and self._tables_of is not connection:
+                    # Made in the transaction they would end with it, and every statement with them.
+                    connection.execute(self._tables).fetchall()
+                    self._tables_of = connection
                 connection.execute("BEGIN")
             self._held = True
             yield

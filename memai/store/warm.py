@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from memai.store.nearest import Nearest
 
 _LEAST = 4096  # passages below which a scan takes 3 ms and numpy is not worth its 25 MB
-_PAGE = 10_000  # vectors held as rows at a time: 10 MB
+_PAGE = 4096  # vectors held as rows at a time: 4 MB
 _GROWTH = 250_000  # vectors read in one search: 0.5 s, so that no single one waits for a million
 _WIDEST = 65_536  # candidates beyond which reading all of a filter is quicker
 _SPACE = "(SELECT value FROM meta WHERE name = 'space')"
@@ -139,6 +139,8 @@ def nearest(
 
 def _compared(store: Nearest, vector: bytes, ids: Any) -> list[tuple[float, int]]:
     """Return (cosine, passage) of those passages that there are."""
+    if not ids.size:  # an array of none cannot be bound
+        return []
     by_itself = store.can_compare()
     measured = "vec_distance_l2(v.embedding, :vector)" if by_itself else "v.embedding"
     rows = store.all(
@@ -154,6 +156,8 @@ def _compared(store: Nearest, vector: bytes, ids: Any) -> list[tuple[float, int]
 
 def _inside(store: Nearest, near: Sequence[tuple[float, int]], where: Where) -> list[Scored]:
     """Return the memories of a filter by the best of these passages, best first, ties by id."""
+    if not near:
+        return []
     sql, values = condition(where)
     scores = {id: score for score, id in near}
     ids = apsw.carray(array("q", sorted(scores)), flags=apsw.SQLITE_CARRAY_INT64)

@@ -1,0 +1,159 @@
+"""Ranking by words in memory says what FTS5's bm25() says, to the last bit."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import embedded, memory
+
+from memai import queries
+from memai.queries import Clause, WordQuery
+from memai.records import Memory, Scored, Where
+from memai.store import Store, bm25, words
+
+VOCABULARY = (
+    "deploy deployed deploying fails queue queues café 重跑 gen-itgc foo_bar v1.2.3".split()
+)
+FILTERS = [Where(), Where(current=False), Where(type="note"), Where(domain="few")]
+QUERIES = [
+    "deploy",
+    "deploy fails queue",
+    '"deploy fails" queue',
+    '"deploy" "queue"',
+    "café 重跑",
+    "重",
+    "dep",
+    "fails que",
+    "foo_bar gen-itgc",
+    "v1.2.3",
+    "unheard",
+    "unheard deploy",
+]
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[Scored], list[Scored]]]:
+    """Ask a store in both ways, by FTS5 and by postings."""
+
+    def ask(store: Store, *arguments: object) -> tuple[list[Scored], list[Scored]]:
+        found = []
+        for limit in (10**12, -1):
+            monkeypatch.setattr(words, "_PLAIN", limit)
+            monkeypatch.setattr(words, "_PLAIN_WARM", limit)
+            found.append(store.by_words(*arguments))
+        return found[0], found[1]
+
+    return ask
+
+
+def a_memory(chance: random.Random) -> Memory:
+    """Return a memory of words of the vocabulary, in its content, its tags and its domain."""
+    some = [*VOCABULARY, *(f"word{number}" for number in range(40))]
+    return memory(
+        " ".join(chance.choices(some, k=chance.choice([1, 3, 8, 30, 200]))),
+        type=chance.choice(["note", "handoff"]),
+        domain=chance.choice([None, "many/deploy", "few", "many"]),
+        tags=tuple(chance.sample(VOCABULARY[:5], chance.randrange(3))),
+        status=chance.choice(["active", "active", "archived"]),
+    )
+
+
+def keep(store: Store, memories: list[Memory]) -> None:
+    """Store memories in one transaction."""
+    with store.writing():
+        for one in memories:
+            store.insert(one, embedded(one.content))
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_scores_are_those_of_fts5(
+    store: Store, both: Callable[..., tuple[list[Scored], list[Scored]]], seed: int
+) -> None:
+    """Every score and place is the same, in every filter, after writes and removals too."""
+    chance = random.Random(seed)
+    made = [a_memory(chance) for _ in range(chance.choice([1, 30, 60]))]
+    keep(store, made)
+    for turn in range(2):
+        for text in QUERIES:
+            query = queries.word_query(text)
+            without = queries.excluded(chance.choice([(), (), ("queue",), ("deploy fails",)]))
+            for where in FILTERS:
+                limit = chance.choice([1, 5, 1000])
+                plain, quick = both(store, query, where, limit, without)
+                assert quick == plain, (text, where, limit, without)
+        if not turn:
+            with store.writing():
+                store.remove(made[0].uid, made[0].created_at)
+            keep(store, [a_memory(chance) for _ in range(3)])
+
+
+def test_a_search_inside_a_write_sees_what_was_written(
+    store: Store, both: Callable[..., tuple[list[Scored], list[Scored]]]
+) -> None:
+    """What is not kept yet is found meanwhile, and never remembered."""
+    keep(store, [memory("an apple"), memory("a pear")])
+    query = queries.word_query("apple")
+    assert [len(found) for found in both(store, query, Where(), 9)] == [1, 1]
+
+    def in_vain() -> None:
+        with store.writing():
+            one = memory("apple pie")
+            store.insert(one, embedded(one.content))
+            assert [len(found) for found in both(store, query, Where(), 9)] == [2, 2]
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        in_vain()
+    assert [len(found) for found in both(store, query, Where(), 9)] == [1, 1]
+
+
+def test_ranking_goes_on_after_the_index_was_made_again(
+    store: Store, both: Callable[..., tuple[list[Scored], list[Scored]]]
+) -> None:
+    """What shows the words of the index does not hold it."""
+    keep(store, [memory("an apple"), memory("a pear")])
+    query = queries.word_query("apple")
+    for upkeep in (store.rebuild, store.compact, store.rebuild):
+        plain, quick = both(store, query, Where(), 9)
+        assert plain == quick != []
+        upkeep()
+
+
+def test_too_common_words_are_named_and_the_rarest_stays(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The most of what can be afforded is kept, rarest first, and what must occur always."""
+    keep(store, [memory("common " + ("rare one" if n == 3 else "usual")) for n in range(20)])
+    query = queries.word_query("usual rare common")
+    assert store.too_common(query) == []
+    for most, left in ((38, ["common"]), (5, ["usual", "common"]), (0, ["usual", "common"])):
+        monkeypatch.setattr(words, "_MOST", most)
+        for _ in range(2):
+            found = store.too_common(query)
+            assert sorted(c.tokens[0] for c in found) == sorted(left), most
+    quoted = queries.word_query('"usual" rare')
+    assert [c.tokens[0] for c in store.too_common(quoted)] == ["rare"]
+    assert store.too_common(WordQuery((Clause(("common",)),), (), (), "common")) == []
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2**40)] * 3), min_size=1, max_size=50))
+def test_lengths_are_read_as_fts5_writes_them(rows: list[tuple[int, int, int]]) -> None:
+    """Sizes of any number of bytes are read, and half a row is not understood."""
+    import numpy as np
+
+    def varint(number: int) -> bytes:
+        written = [number & 0x7F]
+        while number := number >> 7:
+            written.append(number & 0x7F | 0x80)
+        return bytes(reversed(written))
+
+    rows = [tuple(size % 2**30 for size in row) for row in rows]
+    sizes = b"".join(varint(size) for row in rows for size in row)
+    ids = np.arange(1, 2 * len(rows), 2)
+    known = bm25.lengths(ids, sizes, 3)
+    assert known is not None
+    assert known.by_id[ids].tolist() == [sum(row) for row in rows]
+    assert bm25.lengths(ids, sizes + b"\1", 3) is None
