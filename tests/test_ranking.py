@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memai import ranking
-from memai.ranking import Ranked, late, late_arrays
+from memai.ranking import Ranked, late
+from memai.ranking.arrays import ArrayTexts
 from memai.ranking.closeness import CLOSE, Evidence, closeness, evidence
 from memai.ranking.late import Neighbours
 
@@ -114,28 +115,32 @@ def test_an_answer_is_found_through_its_question():
 
 def test_rare_tokens_weigh_more():
     """A token that few candidates hold counts more than one that most of them hold."""
-    found = late.token_weights({1: 1.0, 2: 1.0}, [{1}, {1}, {1, 2}, {1}])
+    found = late.token_weights({1: 1.0, 2: 1.0}, {1: 4, 2: 1}, 4)
     assert found[2] > found[1] > 0
 
 
 @given(
     weights,
     cosines,
-    st.dictionaries(ids, st.lists(tokens, min_size=1, max_size=150), min_size=1, max_size=6),
-    st.randoms(use_true_random=False),
+    st.lists(texts, min_size=1, max_size=6),
+    st.lists(st.lists(st.integers(0, 5), max_size=2), min_size=2, max_size=12),
 )
-def test_late_interaction_by_arrays_is_the_same(weights, near, memories, random):
-    """The way of a process that has numpy gives the scores of the plain one, neighbours and all."""
+def test_arrays_say_what_the_plain_way_says(weights, near, memories, sides):
+    """Late interaction, frequencies and tokens are the same in arrays as without numpy."""
+    joined = {10 + place: array("H", text).tobytes() for place, text in enumerate(memories)}
+    plain, arrays = late.Texts(joined), ArrayTexts(joined)
+    near = {token: near.get(token, {}) for token in weights}
+    there = [[10 + one for one in side if 10 + one in joined] for side in sides]
     beside = {
-        id: Neighbours(
-            *(random.sample(sorted(memories), random.randint(0, min(2, len(memories)))),) * 2
-        )
-        for id in memories
-        if random.random() < 0.8
+        id: Neighbours(before, after)
+        for id, before, after in zip(joined, there[::2], there[1::2], strict=False)
     }
-    packed = {id: array("H", held) for id, held in memories.items()}
-    found = late_arrays.late_interaction(weights, near, packed, beside)
-    assert found == pytest.approx(late.late_interaction(weights, near, memories, beside))
+    assert [plain.holds(id) for id in range(20)] == [arrays.holds(id) for id in range(20)]
+    assert plain.distinct() == arrays.distinct()
+    assert plain.frequencies(weights, joined) == arrays.frequencies(weights, joined)
+    for some in (beside, dict.fromkeys(joined, Neighbours()), {}):
+        expected = plain.interaction(weights, near, some)
+        assert arrays.interaction(weights, near, some) == pytest.approx(expected)
 
 
 def test_head():

@@ -48,6 +48,13 @@ def load(name: str = DEFAULT) -> Embedder | NoModel:
 
 def similar(a: bytes, b: bytes) -> float:
     """Return the cosine of two vectors as `Embedder.embed` gives them."""
+    import sys
+
+    if "numpy" in sys.modules:  # 3 microseconds instead of 25
+        import numpy as np
+
+        one, other = (np.frombuffer(vector, "<f4").astype(np.float64) for vector in (a, b))
+        return float(one @ other)
     import math
     import struct
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from array import array
 
 from memai import queries
 from memai.embedding import Embedder
 from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.operations.embedding_policy import readable
 from memai.ranking import late
-from memai.ranking.late import Neighbours
+from memai.ranking.late import Neighbours, Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Collection, Mapping, Sequence
 
     from memai.queries import WordQuery
     from memai.records import Glance
@@ -33,22 +31,18 @@ class Reading(NamedTuple):
 
     `lengths` says how much each token of the question says, `weights` how much it counts among the
     candidates, `near` which tokens are near it; `beside` names the candidates, whose tokens and
-    those of their neighbours are in `tokens`.
+    those of their neighbours are in `texts`.
     """
 
     lengths: dict[int, float]
     weights: dict[int, float]
     near: dict[int, dict[int, float]]
-    tokens: dict[int, array[int]]
+    texts: Texts
     beside: dict[int, Neighbours]
 
     def scores(self) -> dict[int, float]:
         """Return what late interaction says of the candidates."""
-        if "numpy" in sys.modules:
-            from memai.ranking import late_arrays
-
-            return late_arrays.late_interaction(self.weights, self.near, self.tokens, self.beside)
-        return late.late_interaction(self.weights, self.near, self.tokens, self.beside)
+        return self.texts.interaction(self.weights, self.near, self.beside)
 
     def heads(
         self, model: Embedder, glances: Mapping[int, Glance], ids: Sequence[int]
@@ -63,8 +57,8 @@ class Reading(NamedTuple):
 
     def covered(self, ids: Sequence[int]) -> float:
         """Return the share of the question that is covered by one of the first of some memories."""
-        first = {id: self.tokens[id] for id in ids[:_FIRST] if id in self.beside}
-        found = late.late_interaction(self.lengths, self.near, first)
+        first = {id: Neighbours() for id in ids[:_FIRST] if id in self.beside}
+        found = self.texts.interaction(self.lengths, self.near, first)
         return max(found.values(), default=0.0)
 
 
@@ -78,22 +72,28 @@ def read(
     """Read candidates, in this order, and what stands beside them."""
     lengths = query_tokens(model, words)
     if not lengths:
-        return Reading({}, {}, {}, {}, {})
+        return Reading({}, {}, {}, Texts({}), {})
     sides = store.neighbours(ids, _REACH)
     around = {one for both in sides.values() for side in both for one in side}
     passages = store.tokens([*ids, *sorted(around - set(ids))])
-    tokens = {id: _joined(part[2] for part in parts) for id, parts in passages.items()}
+    joined = {id: b"".join([part[2] for part in parts]) for id, parts in passages.items()}
+    if "numpy" in sys.modules:
+        from memai.ranking.arrays import ArrayTexts
+
+        texts: Texts = ArrayTexts(joined)
+    else:
+        texts = Texts(joined)
     nobody: tuple[list[int], list[int]] = ([], [])
     beside = {
         id: Neighbours(
-            *([one for one in side if tokens.get(one)] for side in sides.get(id, nobody))
+            *([one for one in side if texts.holds(one)] for side in sides.get(id, nobody))
         )
         for id in ids
-        if tokens.get(id) and id in glances
+        if texts.holds(id) and id in glances
     }
-    weights = late.token_weights(lengths, (set(tokens[id]) for id in beside))
-    near = _near(store, model, lengths, _distinct(tokens.values()))
-    return Reading(lengths, weights, near, tokens, beside)
+    weights = late.token_weights(lengths, texts.frequencies(lengths, beside), len(beside))
+    near = _near(store, model, lengths, texts.distinct())
+    return Reading(lengths, weights, near, texts, beside)
 
 
 def query_tokens(model: Embedder, words: WordQuery) -> dict[int, float]:
@@ -105,24 +105,8 @@ def query_tokens(model: Embedder, words: WordQuery) -> dict[int, float]:
     return {token: weights[token] for token in first}
 
 
-def _distinct(texts: Iterable[array[int]]) -> list[int]:
-    """Return the tokens of some texts, each once, in order."""
-    if "numpy" not in sys.modules:
-        return sorted(set(_joined(texts)))
-    import numpy as np
-
-    there = np.zeros(1 << 16, bool)  # five times as quick as the set
-    there[np.frombuffer(b"".join(texts), np.uint16)] = True
-    found: list[int] = np.flatnonzero(there).tolist()
-    return found
-
-
-def _joined(parts: Iterable[Any]) -> array[int]:
-    return array("H", b"".join(parts))
-
-
 def _near(
-    store: Store, model: Embedder, tokens: Collection[int], among: Sequence[int]
+    store: Store, model: Embedder, tokens: Collection[int], others: list[int]
 ) -> dict[int, dict[int, float]]:
     """Return for each token of a query those near it, exactly.
 

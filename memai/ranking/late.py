@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from itertools import pairwise
 from math import log
 
 from memai.lean import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 NEAR = 0.25
 """Cosine from which two tokens have something in common.
@@ -16,8 +17,11 @@ NEAR = 0.25
 66.7 for 0, 0.15 and 0.25; 66.5 for 0.3; 66.0 for 0.4; fewer look-ups the higher it is.
 """
 
-BLOCK = 32  # tokens; a window is two. Windows of 64: 66.9; of 48 or 32: 66.6; none: 66.3.
-BESIDE = 0.8  # of what a neighbour says. 0: 66.7; 0.5: 67.2; 0.7: 67.4; 0.8: 67.5; 0.9: 67.6.
+BLOCK = 32
+"""Tokens; a window is two blocks. Windows of 64: 66.9; of 48 or 32: 66.6; none: 66.3."""
+
+BESIDE = 0.8
+"""Share of what a neighbour says. 0: 66.7; 0.5: 67.2; 0.7: 67.4; 0.8: 67.5; 0.9: 67.6."""
 
 
 class Neighbours(NamedTuple):
@@ -36,21 +40,49 @@ def head(text: str) -> str:
     return line if len(line) <= 80 and len(line) < len(text) else ""
 
 
+class Texts:
+    """The tokens of memories, by the engine's ids."""
+
+    def __init__(self, memories: Mapping[int, bytes]) -> None:
+        self._tokens = {id: array("H", joined) for id, joined in memories.items()}
+
+    def holds(self, id: int) -> bool:
+        """Whether there are tokens of this memory."""
+        return bool(self._tokens.get(id))
+
+    def distinct(self) -> list[int]:
+        """Return which tokens there are, ascending."""
+        return sorted(set(array("H", b"".join(self._tokens.values()))))
+
+    def frequencies(self, tokens: Collection[int], ids: Collection[int]) -> dict[int, int]:
+        """Return how many of these memories hold each of these tokens."""
+        frequency = dict.fromkeys(tokens, 0)
+        for id in ids:
+            for token in frequency.keys() & set(self._tokens[id]):
+                frequency[token] += 1
+        return frequency
+
+    def interaction(
+        self,
+        weights: Mapping[int, float],
+        near: Mapping[int, Mapping[int, float]],
+        beside: Mapping[int, Neighbours],
+    ) -> dict[int, float]:
+        """Return what `late_interaction` says of the memories in `beside`."""
+        needed = {*beside, *(one for both in beside.values() for side in both for one in side)}
+        memories = {id: self._tokens[id] for id in needed}
+        return late_interaction(weights, near, memories, beside)
+
+
 def token_weights(
-    query: Mapping[int, float], candidates: Iterable[Collection[int]]
+    query: Mapping[int, float], frequency: Mapping[int, int], count: int
 ) -> dict[int, float]:
-    """Return what each token of a query counts among the tokens of the candidates.
+    """Return what each token of a query counts, where so many of `count` candidates hold it.
 
     `query` has the length of each token's vector in the model: how much it says at all. The rest is
     the inverse document frequency of BM25 among the candidates, which needs nothing of the store
     and tells them apart better than the frequency in the whole store does (66.9 against 66.5).
     """
-    frequency = dict.fromkeys(query, 0)
-    count = 0
-    for tokens in candidates:
-        count += 1
-        for token in frequency.keys() & tokens:
-            frequency[token] += 1
     return {
         token: length * log(1 + (count - frequency[token] + 0.5) / (frequency[token] + 0.5))
         for token, length in query.items()
