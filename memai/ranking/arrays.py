@@ -136,7 +136,7 @@ class ArrayTexts(Texts):
     ) -> NDArray[Any]:
         """Return what neighbours add to each memory, (memories, query tokens)."""
         np = self._np
-        context = np.zeros((len(beside), rows.shape[1]))
+        context: NDArray[Any] = np.zeros((len(beside), rows.shape[1]))
         reach = max((len(side) for both in beside.values() for side in both), default=0)
         for step in range(reach):
             for side in (0, 1):

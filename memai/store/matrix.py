@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memai import numeric
 
@@ -18,6 +18,18 @@ _BLOCK = 4096
 _ROUNDING = 1e-5  # what float32 loses in a product of 256 numbers, and more
 OUT_OF_REACH = -3.0
 """A cosine below all others."""
+
+
+class Reach(NamedTuple):
+    """Rows that may be the nearest, the likely first: their ids and what their cosines lie between.
+
+    No other row has a cosine of the horizon or above; with all rows it is below every cosine.
+    """
+
+    ids: NDArray[Any]
+    lows: NDArray[Any]
+    highs: NDArray[Any]
+    horizon: float
 
 
 class Matrix:
@@ -70,11 +82,8 @@ class Matrix:
         for block in self._blocks:
             block.clear(~self._np.isin(block.ids, left))
 
-    def nearest(self, vector: bytes, width: int) -> tuple[NDArray[Any], float]:
-        """Return the ids of rows among which the `width` nearest are, and a horizon.
-
-        No other row has a cosine of the horizon or above; with all rows it is below every cosine.
-        """
+    def nearest(self, vector: bytes, width: int) -> Reach:
+        """Return rows among which the `width` nearest are."""
         np = self._np
         query = np.frombuffer(vector, "<f4")
         floats = np.empty((_BLOCK, self.dim), np.float32)
@@ -98,9 +107,11 @@ class Matrix:
                 ids, lows, highs, horizon = _pruned(np, ids, lows, highs, width, horizon)
                 held = ids[0].size
         if not ids:
-            return np.empty(0, np.int64), OUT_OF_REACH
-        ids, _, _, horizon = _pruned(np, ids, lows, highs, width, horizon)
-        return ids[0], horizon
+            none = np.empty(0)
+            return Reach(none.astype(np.int64), none, none, OUT_OF_REACH)
+        ids, lows, highs, horizon = _pruned(np, ids, lows, highs, width, horizon)
+        order = np.argsort(-(lows[0] + highs[0]), kind="stable")
+        return Reach(ids[0][order], lows[0][order], highs[0][order], horizon)
 
 
 class _Block:

@@ -119,18 +119,25 @@ def nearest(
     store: Nearest, seen: View, vector: bytes, where: Where, limit: int
 ) -> list[Scored] | None:
     """Return memories by the cosine of their best passage; None where only a scan can tell."""
-    width = limit
+    width = limit + limit // 4  # where one in five is archived, one look will do
     while width <= _WIDEST:
-        ids, horizon = seen.matrix.nearest(vector, width)
-        compared = _compared(store, vector, ids)
-        if len(compared) < len(ids):
-            if not seen.forget(sorted(set(ids.tolist()) - {id for _, id in compared})):
+        reach = seen.matrix.nearest(vector, width)
+        # The rows of the likely first say how far is far enough: that halves what is in reach.
+        first, rest, horizon = reach.ids[:width], reach.ids[width:], reach.horizon
+        compared = _compared(store, vector, first)
+        if len(compared) == width:
+            horizon = max(horizon, min(score for score, _ in compared))
+            rest = rest[reach.highs[width:] >= horizon]
+        compared += _compared(store, vector, rest)
+        gone = {*first.tolist(), *rest.tolist()} - {id for _, id in compared}
+        if gone:
+            if not seen.forget(sorted(gone)):
                 return None
             continue
         # What is at the horizon or nearer is all there; of what is behind it some is not.
         near = [(score, id) for score, id in compared if score >= horizon]
         found = _inside(store, near, where)
-        if len(found) >= limit or horizon == OUT_OF_REACH:
+        if len(found) >= limit or reach.horizon == OUT_OF_REACH:
             return found[:limit] if seen.holds() else None
         # So many more as would do if what is inside lay evenly.
         width = max(4 * width, int(1.3 * width * limit / max(1, len(found))))
@@ -146,7 +153,7 @@ def _compared(store: Nearest, vector: bytes, ids: Any) -> list[tuple[float, int]
     rows = store.all(
         f"SELECT {measured}, v.passage_id FROM carray(:ids) c"
         f" CROSS JOIN vectors v ON v.passage_id = c.value AND v.space_id = {_SPACE}",
-        {"vector": vector, "ids": apsw.carray(ids, flags=apsw.SQLITE_CARRAY_INT64)},
+        {"vector": vector, "ids": _bound(sorted(ids.tolist()))},
     )
     if by_itself:
         return [(1 - d * d / 2, id) for d, id in rows]
@@ -160,14 +167,18 @@ def _inside(store: Nearest, near: Sequence[tuple[float, int]], where: Where) -> 
         return []
     sql, values = condition(where)
     scores = {id: score for score, id in near}
-    ids = apsw.carray(array("q", sorted(scores)), flags=apsw.SQLITE_CARRAY_INT64)
     best: dict[int, Scored] = {}
     for passage, id, start, end in store.all(
         'SELECT p.id, p.memory_id, p."start", p."end" FROM carray(:ids) c'
         " CROSS JOIN passages p ON p.id = c.value"
         f" CROSS JOIN memories m ON m.id = p.memory_id WHERE {sql}",
-        {**values, "ids": ids},
+        {**values, "ids": _bound(sorted(scores))},
     ):
         if id not in best or scores[passage] > best[id].score:
             best[id] = Scored(id, scores[passage], start, end)
     return sorted(best.values(), key=lambda scored: (-scored.score, scored.id))
+
+
+def _bound(ids: list[int]) -> Any:
+    """Return ids as a statement takes them; ascending they are looked up in the fewest pages."""
+    return apsw.carray(array("q", ids), flags=apsw.SQLITE_CARRAY_INT64)

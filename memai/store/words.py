@@ -36,7 +36,7 @@ _PLAIN = 50_000  # postings that FTS5 ranks quicker than numpy is imported
 _PLAIN_WARM = 2_000  # the same where it is already there
 _MOST = 1_000_000  # postings of one query: 150 ms to read at first, 30 to rank
 _PHRASE = 10  # postings that one of a phrase costs: it is counted in Python
-_KEPT = 64 << 20  # bytes of postings that are kept for the next search
+_KEPT = 32 << 20  # bytes of postings that are kept for the next search
 _LAST = "\U0010ffff"
 
 # What the word index holds, by word: how many rows and how often, or one row for each occurrence.

@@ -46,14 +46,17 @@ def test_the_nearest_are_among_what_a_matrix_names(
     made.add([(place + 1, vectors[place].tobytes()) for place in range(half)])
     made.add([(place + 1, vectors[place].tobytes()) for place in range(half, rows)])
     made.forget(gone)
-    ids, horizon = made.nearest(query.tobytes(), width)
+    reach = made.nearest(query.tobytes(), width)
+    ids, horizon = reach.ids, reach.horizon
     cosines = {place + 1: float(vectors[place] @ query) for place in range(rows)}
     left = sorted(cosines.keys() - gone, key=lambda one: -cosines[one])
     assert set(ids.tolist()) <= set(left)
     assert set(left[:width]) <= set(ids.tolist())
     assert all(cosines[id] < horizon for id in set(left) - set(ids.tolist()))
+    for id, low, high in zip(ids.tolist(), reach.lows, reach.highs, strict=True):
+        assert low <= cosines[id] <= high
     made.keep(",".join(str(id) for id in left[:3]))
-    assert set(made.nearest(query.tobytes(), width)[0].tolist()) <= set(left[:3])
+    assert set(made.nearest(query.tobytes(), width).ids.tolist()) <= set(left[:3])
 
 
 def a_memory(chance: random.Random) -> Memory:
@@ -180,8 +183,8 @@ def test_what_was_purged_leaves_the_memory_of_a_process(
         other.remove(made[3].uid, made[3].created_at)
     store.by_meaning(vector, Where(), 3)
     (kept,) = [c for c in caches._known.values() if c.matrix is not None]
-    ids, _ = kept.matrix.nearest(vector, 1000)
-    assert len(ids) == len(list(store.vectors(EVERYTHING))) == 58
+    reach = kept.matrix.nearest(vector, 1000)
+    assert len(reach.ids) == len(list(store.vectors(EVERYTHING))) == 58
 
 
 def test_a_file_put_in_the_place_of_another_is_another(
