@@ -92,18 +92,21 @@ class Connection:
         with self._translated:
             return self._current()
 
-    def caches(self) -> Caches | None:
-        """Return what this process keeps of the file, None where nothing is to be kept.
+    def shareable(self) -> bool:
+        """Whether what is seen here is what other connections see, or have seen.
 
-        That is inside `writing`, whose rows may never come to be, and for a copy in memory.
+        It is not inside `writing`, whose rows may never come to be, and in a copy in memory.
         """
         connection = self.raw()
-        if (
-            connection is not self._file
-            or self._pinned
-            or self._identity is None
-            or connection.txn_state("main") == apsw.SQLITE_TXN_WRITE
-        ):
+        return (
+            connection is self._file
+            and not self._pinned
+            and connection.txn_state("main") != apsw.SQLITE_TXN_WRITE
+        )
+
+    def caches(self) -> Caches | None:
+        """Return what this process keeps of the file, None where nothing is to be kept."""
+        if not self.shareable() or self._identity is None:
             return None
         if self._caches is None:
             from memai.store import caches
@@ -111,7 +114,7 @@ class Connection:
             self._caches = caches.of(self._identity)
             # Who searches again and again reads the same pages: a third off what rows cost, in
             # at most 8 MB a connection instead of 2.
-            connection.execute("PRAGMA cache_size = -8000")
+            self.raw().execute("PRAGMA cache_size = -8000")
         return self._caches
 
     # --- opening ------------------------------------------------------------------------------

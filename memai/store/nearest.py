@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from array import array
 
 import apsw
 
@@ -19,7 +21,7 @@ from memai.store.rows import Rows
 from memai.store.transactions import Snapshots
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
 _SPACE = "(SELECT value FROM meta WHERE name = 'space')"
@@ -27,20 +29,23 @@ _VECTORS = f"vectors v ON v.passage_id = p.id AND v.space_id = {_SPACE}"
 # In this order: a filter is applied before any vector is read.
 _JOINED = f"memories m CROSS JOIN passages p ON p.memory_id = m.id CROSS JOIN {_VECTORS}"
 _NARROW = 5_000  # memories of a filter that are scored one by one: 5 microseconds each
-_COLD = 2  # searches of a connection before it keeps a matrix: a command makes one
+_COLD = 2  # searches of a connection before numpy and a matrix are worth it: a command makes one
 _WIDTH = 4  # nearest passages that are looked at for each memory that is wanted
 
 
 class Nearest(Rows, Snapshots):
     """What is nearest to a vector, exactly."""
 
-    _scans = 0
+    _searches = 0
 
     _cosine_connection: apsw.Connection | None = None
     _cosine_loaded = False
 
     def by_meaning(self, vector: bytes, where: Where, limit: int) -> list[Scored]:
         """Return memories by the cosine of their best passage, best first, exact, ties by id."""
+        self._searches += 1
+        if self._searches > _COLD and "numpy" not in sys.modules:
+            numeric.prepare()  # what ranks words and reads tokens looks whether it is there
         found = None
         if self._inside(where) is None:
             found = self._wide(vector, where, limit)
@@ -108,8 +113,7 @@ class Nearest(Rows, Snapshots):
 
     def _wide(self, vector: bytes, where: Where, limit: int) -> list[Scored] | None:
         """Look among all passages first; None where that finds too little, or cannot be done."""
-        self._scans += 1
-        if self._scans > _COLD:
+        if self._searches > _COLD:
             from memai.store import warm
 
             with self.reading():
@@ -135,29 +139,37 @@ class Nearest(Rows, Snapshots):
 
         100,000 vectors take 65 ms; joined before they are compared, 450.
         """
-        sql, values = condition(where)
+        from memai.store import scanning
+
         width = _WIDTH * limit
-        rows = self.all(
-            'SELECT p.memory_id, n.d, p."start", p."end", m.id IS NOT NULL FROM'
-            " (SELECT passage_id, vec_distance_l2(embedding, :vector) AS d FROM vectors"
-            f" WHERE space_id = {_SPACE} AND embedding IS NOT NULL"
-            " ORDER BY d, passage_id LIMIT :width) n"
-            " CROSS JOIN passages p ON p.id = n.passage_id"
-            f" LEFT JOIN memories m ON m.id = p.memory_id AND {sql}",
-            {**values, "vector": vector, "width": width},
-        )
-        rows.sort(key=lambda row: (row[1], row[0]))
-        best: dict[int, Scored] = {}
-        for id, distance, start, end, inside in rows:
-            if inside and id not in best:
-                best[id] = Scored(id, 1 - distance * distance / 2, start, end)
-        found = list(best.values())[:limit]
-        if len(rows) < width:
-            return found
+        with self.reading():
+            near = [(1 - d * d / 2, id) for d, id in scanning.nearest(self, vector, width)]
+            found = self.joined(near, where)[:limit]
         # What was not looked at is no nearer than the last; at the same distance ids decide.
-        if len(found) < limit or found[-1].score <= 1 - rows[-1][1] ** 2 / 2:
-            return None
-        return found
+        if len(near) < width or (len(found) == limit and found[-1].score > near[-1][0]):
+            return found
+        return None
+
+    def joined(self, near: Sequence[tuple[float, int]], where: Where) -> list[Scored]:
+        """Return the memories of a filter by the best of these passages, best first, ties by id.
+
+        `near` are (cosine, passage).
+        """
+        if not near:  # an array of none cannot be bound
+            return []
+        sql, values = condition(where)
+        scores = {passage: score for score, passage in near}
+        best: dict[int, Scored] = {}
+        for passage, id, start, end in self.all(
+            'SELECT p.id, p.memory_id, p."start", p."end" FROM carray(:ids) c'
+            " CROSS JOIN passages p ON p.id = c.value"
+            f" CROSS JOIN memories m ON m.id = p.memory_id WHERE {sql}",
+            {**values, "ids": numbers(scores)},
+        ):
+            score = scores[passage]
+            if id not in best or score > best[id].score:
+                best[id] = Scored(id, score, start, end)
+        return sorted(best.values(), key=lambda scored: (-scored.score, scored.id))
 
     def _best(self, source: str, values: dict[str, Any], vector: bytes, limit: int) -> list[Scored]:
         """Return the best passage of each memory of a source, best first."""
@@ -187,21 +199,33 @@ class Nearest(Rows, Snapshots):
     def _load_cosine(self) -> bool:
         """Load sqlite-vec's functions into the open connection; false where that cannot be."""
         connection = self.raw()
-        if self._cosine_connection is connection:
-            return self._cosine_loaded
-        self._cosine_connection = connection
-        self._cosine_loaded = False
-        path = _vec_path()
-        if path is not None and os.environ.get("MEMAI_NO_SQLITE_VEC") != "1":
-            try:
-                connection.enable_load_extension(True)
-                connection.load_extension(path)
-                self._cosine_loaded = True
-            except apsw.Error:
-                pass  # numpy gives the same results, more slowly
-            finally:
-                connection.enable_load_extension(False)
+        if self._cosine_connection is not connection:
+            self._cosine_connection = connection
+            self._cosine_loaded = self.load_comparing(connection)
         return self._cosine_loaded
+
+    @staticmethod
+    def load_comparing(connection: apsw.Connection) -> bool:
+        """Load sqlite-vec's functions into a connection; false where that cannot be."""
+        path = _vec_path()
+        if path is None or os.environ.get("MEMAI_NO_SQLITE_VEC") == "1":
+            return False
+        try:
+            connection.enable_load_extension(True)
+            connection.load_extension(path)
+        except apsw.Error:
+            return False  # numpy gives the same results, more slowly
+        finally:
+            connection.enable_load_extension(False)
+        return True
+
+
+def numbers(ids: Iterable[int]) -> Any:
+    """Return ids, one at least, as a statement takes them.
+
+    Ascending, so that they are looked up in the fewest pages.
+    """
+    return apsw.carray(array("q", sorted(ids)), flags=apsw.SQLITE_CARRAY_INT64)
 
 
 def _vec_path() -> str | None:

@@ -7,22 +7,18 @@ noticed by its missing row.
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING
 
-import apsw
-
 from memai.errors import Damaged
-from memai.records import Scored
-from memai.store.columns import condition
 from memai.store.matrix import OUT_OF_REACH, Matrix
+from memai.store.nearest import numbers
 from memai.store.transactions import GENERATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from memai.records import Where
+    from memai.records import Scored, Where
     from memai.store.caches import Caches
     from memai.store.nearest import Nearest
 
@@ -136,7 +132,7 @@ def nearest(
             continue
         # What is at the horizon or nearer is all there; of what is behind it some is not.
         near = [(score, id) for score, id in compared if score >= horizon]
-        found = _inside(store, near, where)
+        found = store.joined(near, where)
         if len(found) >= limit or reach.horizon == OUT_OF_REACH:
             return found[:limit] if seen.holds() else None
         # So many more as would do if what is inside lay evenly.
@@ -153,32 +149,9 @@ def _compared(store: Nearest, vector: bytes, ids: Any) -> list[tuple[float, int]
     rows = store.all(
         f"SELECT {measured}, v.passage_id FROM carray(:ids) c"
         f" CROSS JOIN vectors v ON v.passage_id = c.value AND v.space_id = {_SPACE}",
-        {"vector": vector, "ids": _bound(sorted(ids.tolist()))},
+        {"vector": vector, "ids": numbers(ids.tolist())},
     )
     if by_itself:
         return [(1 - d * d / 2, id) for d, id in rows]
     cosines = store.products([row[0] for row in rows], vector)
     return [(cosine, id) for cosine, (_, id) in zip(cosines, rows, strict=True)]
-
-
-def _inside(store: Nearest, near: Sequence[tuple[float, int]], where: Where) -> list[Scored]:
-    """Return the memories of a filter by the best of these passages, best first, ties by id."""
-    if not near:
-        return []
-    sql, values = condition(where)
-    scores = {id: score for score, id in near}
-    best: dict[int, Scored] = {}
-    for passage, id, start, end in store.all(
-        'SELECT p.id, p.memory_id, p."start", p."end" FROM carray(:ids) c'
-        " CROSS JOIN passages p ON p.id = c.value"
-        f" CROSS JOIN memories m ON m.id = p.memory_id WHERE {sql}",
-        {**values, "ids": _bound(sorted(scores))},
-    ):
-        if id not in best or scores[passage] > best[id].score:
-            best[id] = Scored(id, scores[passage], start, end)
-    return sorted(best.values(), key=lambda scored: (-scored.score, scored.id))
-
-
-def _bound(ids: list[int]) -> Any:
-    """Return ids as a statement takes them; ascending they are looked up in the fewest pages."""
-    return apsw.carray(array("q", ids), flags=apsw.SQLITE_CARRAY_INT64)
