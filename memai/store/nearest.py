@@ -28,27 +28,34 @@ _SPACE = "(SELECT value FROM meta WHERE name = 'space')"
 _VECTORS = f"vectors v ON v.passage_id = p.id AND v.space_id = {_SPACE}"
 # In this order: a filter is applied before any vector is read.
 _JOINED = f"memories m CROSS JOIN passages p ON p.memory_id = m.id CROSS JOIN {_VECTORS}"
+_LISTED = (
+    "json_each(:ids) j CROSS JOIN passages p ON p.memory_id = j.value"
+    f" CROSS JOIN {_VECTORS} WHERE 1"
+)
 _NARROW = 5_000  # memories of a filter that are scored one by one: 5 microseconds each
-_COLD = 2  # searches of a connection before numpy and a matrix are worth it: a command makes one
+_COLD = 2  # searches of a process before numpy and a matrix are worth it: a command makes one
 _WIDTH = 4  # nearest passages that are looked at for each memory that is wanted
 
 
 class Nearest(Rows, Snapshots):
     """What is nearest to a vector, exactly."""
 
-    _searches = 0
+    searches = 0
+    """How many there were in this process, of any store."""
 
+    _filtered: tuple[Any, list[int] | None] | None = None
     _cosine_connection: apsw.Connection | None = None
     _cosine_loaded = False
 
     def by_meaning(self, vector: bytes, where: Where, limit: int) -> list[Scored]:
         """Return memories by the cosine of their best passage, best first, exact, ties by id."""
-        self._searches += 1
-        if self._searches > _COLD and "numpy" not in sys.modules:
+        Nearest.searches += 1
+        if Nearest.searches > _COLD and "numpy" not in sys.modules:
             numeric.prepare()  # what ranks words and reads tokens looks whether it is there
-        found = None
-        if self._inside(where) is None:
-            found = self._wide(vector, where, limit)
+        inside = self._inside(where)
+        if inside is not None:
+            return self._best(_LISTED, {"ids": json.dumps(inside)}, vector, limit)
+        found = self._wide(vector, where, limit)
         if found is None:
             sql, values = condition(where)
             found = self._best(f"{_JOINED} WHERE {sql}", values, vector, limit)
@@ -58,12 +65,8 @@ class Nearest(Rows, Snapshots):
         """Return the best passage of each of these memories with its cosine."""
         if not ids:
             return {}
-        source = (
-            "json_each(:ids) j CROSS JOIN passages p ON p.memory_id = j.value"
-            f" CROSS JOIN {_VECTORS} WHERE 1"
-        )
         values = {"ids": json.dumps(list(ids))}
-        return {found.id: found for found in self._best(source, values, vector, len(ids))}
+        return {found.id: found for found in self._best(_LISTED, values, vector, len(ids))}
 
     def first_vectors(self, ids: Sequence[int]) -> dict[int, bytes]:
         """Return the vector of the first passage of each of these memories that has one."""
@@ -113,7 +116,7 @@ class Nearest(Rows, Snapshots):
 
     def _wide(self, vector: bytes, where: Where, limit: int) -> list[Scored] | None:
         """Look among all passages first; None where that finds too little, or cannot be done."""
-        if self._searches > _COLD:
+        if Nearest.searches > _COLD:
             from memai.store import warm
 
             with self.reading():
@@ -125,14 +128,19 @@ class Nearest(Rows, Snapshots):
     def _inside(self, where: Where) -> list[int] | None:
         """Return the memories of a filter by id, if it leaves so few that none else need be read.
 
-        None for more.
+        None for more. Words and meaning ask the same within a search.
         """
         if where._replace(current=True) == Where():
             return None
+        state = self.shareable() and (where, self.raw(), self.meta("changes"))
+        if state and self._filtered is not None and self._filtered[0] == state:
+            return self._filtered[1]
         sql, values = condition(where)
         listed = f"SELECT m.id FROM memories m WHERE {sql} LIMIT :narrow"
         rows = self.all(listed, {**values, "narrow": _NARROW})
-        return sorted([row[0] for row in rows]) if len(rows) < _NARROW else None
+        found = sorted([row[0] for row in rows]) if len(rows) < _NARROW else None
+        self._filtered = (state, found)
+        return found
 
     def _scan(self, vector: bytes, where: Where, limit: int) -> list[Scored] | None:
         """Read the vectors of all passages and join the nearest; None if those are too few.

@@ -218,19 +218,20 @@ class Words(Spelling, Nearest):
 
         from memai.store import bm25
 
-        (rows, last), *_ = self.all("SELECT count(*), max(id) FROM word_index_docsize")
-        if rows == last:  # ids begin with 1
-            ids = np.arange(1, rows + 1)
-        else:
-            listed = self.one(
-                "SELECT group_concat(id) FROM (SELECT id FROM word_index_docsize ORDER BY id)"
-            )
-            ids = np.fromstring(listed or "", np.int64, sep=",")
         sizes = self.one(
             "SELECT CAST(group_concat(sz, '') AS BLOB)"
             " FROM (SELECT sz FROM word_index_docsize ORDER BY id)"
         )
+        last = int(self.one("SELECT max(id) FROM word_index_docsize") or 0)
+        # Ids begin with 1: where there are as many rows as the last id says, none is missing.
+        ids = np.arange(1, last + 1)
         known = bm25.lengths(ids, sizes or b"", _COLUMNS)
+        if known is None:
+            listed = self.one(
+                "SELECT group_concat(id) FROM (SELECT id FROM word_index_docsize ORDER BY id)"
+            )
+            ids = np.fromstring(listed or "", np.int64, sep=",")
+            known = bm25.lengths(ids, sizes or b"", _COLUMNS)
         with caches.lock:
             if changes > caches.words_changes:
                 caches.renew_words(changes, known)
