@@ -49,7 +49,7 @@ class ArrayTexts(Texts):
         order = list(tokens)
         number[order] = np.arange(1, len(order) + 1)
         numbers = number[self._joined]
-        at = np.flatnonzero(numbers)
+        at = np.flatnonzero(numbers > 0)  # of bool it is five times quicker
         memory = np.repeat(np.arange(self._sizes.size), self._sizes)[at]
         held = np.zeros((self._sizes.size, len(order) + 1), bool)
         held[memory, numbers[at]] = True
@@ -102,15 +102,16 @@ class ArrayTexts(Texts):
         how many it has, one at least.
         """
         np = self._np
-        number = np.zeros(_TOKENS, np.int64)
-        gains = np.zeros((1 + sum(map(len, near.values())), len(order)))
+        number = np.zeros(_TOKENS, np.int32)
+        # As precise as cosines are; float64 would take twice the time.
+        gains = np.zeros((1 + sum(map(len, near.values())), len(order)), np.float32)
         known = 0
         for place, token in enumerate(order):
             others = near.get(token)
             if not others:
                 continue
             ids = np.fromiter(others, np.int64, len(others))
-            cosines = np.fromiter(others.values(), np.float64, len(others))
+            cosines = np.fromiter(others.values(), np.float32, len(others))
             fresh = ids[number[ids] == 0]
             number[fresh] = np.arange(known + 1, known + 1 + fresh.size)
             known += fresh.size
@@ -119,12 +120,12 @@ class ArrayTexts(Texts):
         firsts = np.cumsum(counts) - counts
         rows = np.zeros((int(counts.sum()) + 1, len(order)))
         numbers = number[self._joined]
-        at = np.flatnonzero(numbers)
+        at = np.flatnonzero(numbers > 0)  # of bool it is five times quicker
         if at.size:
             memory = np.repeat(np.arange(counts.size), self._sizes)[at]
             block = firsts[memory] + (at - self._starts[memory]) // BLOCK
             begins = np.flatnonzero(np.diff(block, prepend=-1))
-            rows[block[begins]] = np.maximum.reduceat(gains[numbers[at]], begins, axis=0)
+            rows[block[begins]] = np.maximum.reduceat(gains.take(numbers[at], 0), begins, axis=0)
         return rows, firsts, counts
 
     def _context(
