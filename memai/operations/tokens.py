@@ -106,7 +106,7 @@ def query_tokens(model: Embedder, words: WordQuery) -> dict[int, float]:
 
 
 def _near(
-    store: Store, model: Embedder, tokens: Collection[int], others: list[int]
+    store: Store, model: Embedder, tokens: Collection[int], among: list[int]
 ) -> dict[int, dict[int, float]]:
     """Return for each token of a query those near it, exactly.
 

@@ -78,6 +78,7 @@ class Spaces(Writing):
             return False
         self.set_meta("space", str(self._space_id(space)))
         self.set_meta("model", space.model)
+        self._begin_generation()
         return True
 
     def clear_spaces(self, limit: int, after: int = 0) -> int:
