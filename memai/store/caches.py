@@ -44,10 +44,18 @@ class Caches:
         self.words_changes, self.lengths = changes, lengths
         self.postings, self.sizes, self._bytes = {}, {}, 0
 
+    def kept_postings(self, clause: Clause) -> Postings | None:
+        """Return the postings of a clause, which so are the last to go."""
+        found = self.postings.pop(clause, None)
+        if found is not None:
+            self.postings[clause] = found
+        return found
+
     def keep_postings(self, clause: Clause, postings: Postings, most: int) -> None:
-        """Keep the postings of a clause, as many as there is room for; the first kept go first."""
+        """Keep the postings of a clause, as many as there is room for; the longest unused go."""
+        known = self.postings.pop(clause, None)  # by another thread meanwhile
         self.postings[clause] = postings
-        self._bytes += postings.size
+        self._bytes += postings.size - (known.size if known is not None else 0)
         while self._bytes > most:
             oldest = next(iter(self.postings))
             self._bytes -= self.postings.pop(oldest).size

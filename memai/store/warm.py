@@ -116,8 +116,9 @@ def nearest(
 ) -> list[Scored] | None:
     """Return memories by the cosine of their best passage; None where only a scan can tell."""
     width = limit + limit // 4  # where one in five is archived, one look will do
+    products = seen.matrix.products(vector)
     while width <= _WIDEST:
-        reach = seen.matrix.nearest(vector, width)
+        reach = seen.matrix.nearest(products, width)
         # The rows of the likely first say how far is far enough: that halves what is in reach.
         first, rest, horizon = reach.ids[:width], reach.ids[width:], reach.horizon
         compared = _compared(store, vector, first)

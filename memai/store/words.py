@@ -35,7 +35,7 @@ _PLAIN = 300_000  # postings that FTS5 ranks in 100 ms: as long as it takes to g
 _PLAIN_WARM = 2_000  # the same where it is already there
 _MOST = 1_000_000  # postings of one query: 150 ms to read at first, 30 to rank
 _PHRASE = 10  # postings that one of a phrase costs: it is counted in Python
-_KEPT = 32 << 20  # bytes of postings that are kept for the next search
+_KEPT = 48 << 20  # bytes of postings that are kept for the next search, 5 for each
 _LAST = "\U0010ffff"
 
 # What the word index holds, by word: how many rows and how often, or one row for each occurrence.
@@ -255,9 +255,9 @@ class Words(Spelling, Nearest):
     def _postings(self, clause: Clause, caches: Caches, changes: int) -> Postings:
         """Return the postings of a clause, in this state of the store."""
         with caches.lock:
-            found = caches.postings.get(clause) if caches.words_changes == changes else None
-        if found is not None:
-            return found
+            known = caches.kept_postings(clause) if caches.words_changes == changes else None
+        if known is not None:
+            return known
         from memai.store import bm25
 
         low, high = self._terms(clause)

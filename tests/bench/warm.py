@@ -30,7 +30,7 @@ from memai import numeric, open_store, operations, queries
 from memai.operations import embedding_policy, tokens
 from memai.records import Where
 from memai.store.columns import condition
-from memai.store.retrieval import match_expression
+from memai.store.words import match_expression
 
 WORDS, PRODUCT = "one FTS5 query", "one matrix product"
 # Where in the order of how common they are the words of a query come from.

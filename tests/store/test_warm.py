@@ -46,7 +46,7 @@ def test_the_nearest_are_among_what_a_matrix_names(
     made.add([(place + 1, vectors[place].tobytes()) for place in range(half)])
     made.add([(place + 1, vectors[place].tobytes()) for place in range(half, rows)])
     made.forget(gone)
-    reach = made.nearest(query.tobytes(), width)
+    reach = made.nearest(made.products(query.tobytes()), width)
     ids, horizon = reach.ids, reach.horizon
     cosines = {place + 1: float(vectors[place] @ query) for place in range(rows)}
     left = sorted(cosines.keys() - gone, key=lambda one: -cosines[one])
@@ -56,7 +56,7 @@ def test_the_nearest_are_among_what_a_matrix_names(
     for id, low, high in zip(ids.tolist(), reach.lows, reach.highs, strict=True):
         assert low <= cosines[id] <= high
     made.keep(",".join(str(id) for id in left[:3]))
-    assert set(made.nearest(query.tobytes(), width).ids.tolist()) <= set(left[:3])
+    assert set(made.nearest(made.products(query.tobytes()), width).ids.tolist()) <= set(left[:3])
 
 
 def a_memory(chance: random.Random) -> Memory:
@@ -183,7 +183,7 @@ def test_what_was_purged_leaves_the_memory_of_a_process(
         other.remove(made[3].uid, made[3].created_at)
     store.by_meaning(vector, Where(), 3)
     (kept,) = [c for c in caches._known.values() if c.matrix is not None]
-    reach = kept.matrix.nearest(vector, 1000)
+    reach = kept.matrix.nearest(kept.matrix.products(vector), 1000)
     assert len(reach.ids) == len(list(store.vectors(EVERYTHING))) == 58
 
 
