@@ -281,6 +281,7 @@ def test_each_text_is_read_once(model, monkeypatch):
     read, texts = [], ["the deployment", "failed at night"]
     original = model._words.read
     monkeypatch.setattr(model, "_bulk", None)
+    monkeypatch.setattr(model, "_characters", 0)
     monkeypatch.setattr(model._words, "read", lambda text: read.append(text) or original(text))
     model.embed_passages(texts)
     assert read == texts
