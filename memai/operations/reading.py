@@ -246,13 +246,10 @@ def scope_notes(store: Store, where: Where) -> tuple[str, ...]:
     """Say why a scope may be empty: no such domain, and which ones are like it."""
     if where.domain is None or where.domain == NO_DOMAIN:
         return ()
-    known = store.domains()
+    if store.count(records.Where(domain=where.domain, current=False)):
+        return ()  # something else left nothing
     wanted = fold(where.domain)
-    names = [d for d in known if d.domain is not None]
-    if any(fold(d.domain or "").split("/")[0] == wanted.split("/")[0] for d in names):
-        exact = [d for d in names if fold(d.domain or "") == wanted]
-        if exact:
-            return ()
+    names = [d for d in store.domains() if d.domain is not None]
     from difflib import SequenceMatcher  # only when a scope turned out empty
 
     def likeness(name: str) -> float:

@@ -84,7 +84,7 @@ def memories(number: int) -> Iterator[tuple[Memory, list[Edit]]]:
             domain=f"team{place % 7}/project{chance.randrange(40)}" if place % apart else SMALL,
             session=f"session{place // 20}",
             tags=tuple(chance.choices(words[300:500], k=chance.randrange(3))),
-            status="active" if place % 25 else "archived",
+            status="archived" if place % 25 == 7 else "active",
             confidence="unverified",
             content=text,
             agent="bench",
