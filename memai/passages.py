@@ -101,9 +101,12 @@ def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[i
     if not stems:
         return []
     found: list[tuple[int, int, str]] = []
+    initials = {word[0] for word in (*stems, *beginnings) if word}
     # Nothing but Latin words can hold what is asked in ASCII.
     for segment in segmenter(text, latin=query.text.isascii()).finditer(text, *span):
         kind, (start, end) = segment.lastgroup or "", segment.span()
+        if kind == "latin" and _is_plain(segment[0]) and segment[0][0].lower() not in initials:
+            continue  # a stem begins as its word does: half of the time
         composed = compose(segment[0])
         tokens = tokens_of(kind, composed)
         paired = kind in RUN_KINDS and len(composed) == end - start
@@ -116,6 +119,11 @@ def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[i
                     found.append((start, end, key))
                     break
     return found
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word is its own only token, but for a capital at its beginning."""
+    return word.isascii() and word.isalpha() and (word.islower() or word.istitle())
 
 
 def _densest(found: list[tuple[int, int, str]], width: int) -> tuple[int, int]:
