@@ -220,7 +220,8 @@ def test_a_killed_writer_leaves_a_sound_store(start: Callable[..., Process], db:
         assert worker.stdout is not None
         seen = [worker.stdout.readline() for _ in range(1 + 7 * round_)]
         worker.kill()
-        out, _ = worker.communicate()
+        out = worker.stdout.read()  # communicate() would lose what readline() has buffered
+        worker.wait()
         acknowledged += b"".join([*seen, out]).decode().split()
     store = open_store(db)
     kept = {m.uid for m in store.page(EVERYTHING, 100_000)}
