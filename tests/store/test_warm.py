@@ -1,7 +1,9 @@
 """Searches of a long-lived process answer what those of a fresh one do."""
 
 import random
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import SPACE, embedded, memory
 
+from memai.embedding import similar
 from memai.records import Edit, Memory, Where
 from memai.store import Store, caches, matrix, nearest, warm
 
@@ -205,3 +208,38 @@ def test_a_file_put_in_the_place_of_another_is_another(
         if os.path.exists(second.path + ending):
             os.replace(second.path + ending, store.path + ending)
     assert len(store.by_meaning(vector, Where(), 30)) == 3
+
+
+def test_threads_share_what_is_kept_and_see_their_own_state(
+    soon: None, engine: Callable[..., Store]
+) -> None:
+    """While others write, each search finds what its own state of the store holds."""
+    chance = random.Random(8)
+    writer = engine()
+    kept = [a_memory(chance) for _ in range(120)]
+    insert(writer, *kept)
+    over = threading.Event()
+
+    def read(store: Store, seed: int) -> None:
+        own = random.Random(seed)
+        while not over.is_set():
+            query = embedded(" ".join(own.choices(WORDS, k=2))).passages[0].embedding
+            with store.reading():
+                found = store.by_meaning(query, Where(), 6)
+                best: dict[int, float] = {}
+                for id, vector in store.vectors(Where()):
+                    best[id] = max(similar(query, vector), best.get(id, -1.0))
+            expected = sorted(best.values(), reverse=True)[:6]
+            assert [one.score for one in found] == pytest.approx(expected, abs=1e-6)
+            assert [best[one.id] for one in found] == pytest.approx(expected, abs=1e-6)
+
+    with ThreadPoolExecutor(3) as threads:
+        readings = [threads.submit(read, engine(), seed) for seed in range(3)]
+        for _ in range(25):
+            insert(writer, *(a_memory(chance) for _ in range(3)))
+            gone = kept.pop(chance.randrange(len(kept)))
+            with writer.writing():
+                writer.remove(gone.uid, gone.created_at)
+        over.set()
+    for reading in readings:
+        reading.result()
