@@ -26,6 +26,8 @@ class Postings(NamedTuple):
 
     ids: NDArray[Any]
     counts: NDArray[Any]
+    last: int = 0
+    """The highest row there was."""
 
     @property
     def size(self) -> int:
@@ -34,15 +36,28 @@ class Postings(NamedTuple):
 
 
 class Lengths(NamedTuple):
-    """How many tokens each row has, by its id; how many rows there are, and tokens in one."""
+    """How many tokens each row has, by its id; how many rows there are, and tokens in all."""
 
     by_id: NDArray[Any]
     rows: int
-    average: float
+    tokens: int
+
+    @property
+    def last(self) -> int:
+        """The highest row there is."""
+        return self.by_id.size - 1
+
+    @property
+    def average(self) -> float:
+        """Tokens in a row."""
+        return self.tokens / self.rows
 
 
-def postings(listed: str) -> Postings:
-    """Return the postings of a phrase from its rows, one for each time it occurs, by commas."""
+def postings(listed: str, last: int, before: Postings | None = None) -> Postings:
+    """Return the postings of a phrase from its rows, one for each time it occurs, by commas.
+
+    `last` is the highest row there was; `before` are those of earlier rows.
+    """
     numeric.prepare()
     import numpy as np
 
@@ -50,7 +65,11 @@ def postings(listed: str) -> Postings:
     occurrences.sort()
     firsts = np.flatnonzero(np.diff(occurrences, prepend=-1))
     counts = np.diff(firsts, append=occurrences.size)
-    return Postings(_small(occurrences[firsts]), _small(counts))
+    found = Postings(_small(occurrences[firsts]), _small(counts), last)
+    if before is None:
+        return found
+    ids = np.concatenate([before.ids, found.ids])
+    return Postings(ids, np.concatenate([before.counts, found.counts]), last)
 
 
 def _small(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -60,22 +79,29 @@ def _small(numbers: NDArray[Any]) -> NDArray[Any]:
     return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
-def lengths(ids: NDArray[Any], sizes: bytes, columns: int) -> Lengths | None:
+def lengths(
+    ids: NDArray[Any], sizes: bytes, columns: int, before: Lengths | None = None
+) -> Lengths | None:
     """Return the lengths of rows from what FTS5 keeps of them; None where that is not understood.
 
     `ids` ascend; `sizes` are, row after row, a varint (https://sqlite.org/fileformat.html) for each
-    column.
+    column; `before` are those of earlier rows.
     """
     numeric.prepare()
     import numpy as np
 
     numbers = _varints(np.frombuffer(sizes, np.uint8))
-    if numbers.size != columns * ids.size or not ids.size:
+    if numbers.size != columns * ids.size:
         return None
+    if not ids.size:
+        return before
     of_rows = numbers.reshape(-1, columns).sum(axis=1)
     by_id = np.zeros(int(ids[-1]) + 1, np.uint32)
     by_id[ids] = of_rows
-    return Lengths(by_id, ids.size, int(of_rows.sum()) / ids.size)
+    if before is None:
+        return Lengths(by_id, ids.size, int(of_rows.sum()))
+    by_id[: before.by_id.size] = before.by_id
+    return Lengths(by_id, before.rows + ids.size, before.tokens + int(of_rows.sum()))
 
 
 def _varints(octets: NDArray[Any]) -> NDArray[Any]:
@@ -103,7 +129,7 @@ def scores(
 
     ids, weights = [], []
     for phrase in phrases:
-        held, counts = phrase
+        held, counts, _ = phrase
         if among is not None:
             held, counts = _those(phrase, among)
         idf = log((known.rows - phrase.ids.size + 0.5) / (phrase.ids.size + 0.5))
@@ -123,14 +149,14 @@ def scores(
     return found, np.bincount(places, np.concatenate(weights), found.size)
 
 
-def _those(phrase: Postings, among: NDArray[Any]) -> Postings:
-    """Return the postings of some rows only."""
+def _those(phrase: Postings, among: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return which of some rows hold a phrase, and how often."""
     import numpy as np
 
     places = np.searchsorted(phrase.ids, among)
     places[places == phrase.ids.size] = 0
     held = phrase.ids[places] == among if phrase.ids.size else np.zeros(among.size, bool)
-    return Postings(among[held], phrase.counts[places[held]])
+    return among[held], phrase.counts[places[held]]
 
 
 def best(ids: NDArray[Any], scores: NDArray[Any], count: int) -> tuple[NDArray[Any], NDArray[Any]]:

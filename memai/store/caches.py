@@ -34,15 +34,21 @@ class Caches:
         """How many tombstones there were."""
         self.words_changes = -1
         """The state of the store that what follows belongs to."""
+        self.rewritten: str | None = None
+        """How often words that were there had changed or gone by then."""
         self.lengths: Lengths | None = None
         self.postings: dict[Clause, Postings] = {}
         self.sizes: dict[Clause, int] = {}
         self._bytes = 0
 
-    def renew_words(self, changes: int, lengths: Lengths | None) -> None:
+    def renew_words(self, changes: int, rewritten: str | None, lengths: Lengths | None) -> None:
         """Begin anew with the words of another state of the store."""
-        self.words_changes, self.lengths = changes, lengths
-        self.postings, self.sizes, self._bytes = {}, {}, 0
+        self.extend_words(changes, lengths)
+        self.rewritten, self.postings, self._bytes = rewritten, {}, 0
+
+    def extend_words(self, changes: int, lengths: Lengths | None) -> None:
+        """Go on to a state that has more words and none other."""
+        self.words_changes, self.lengths, self.sizes = changes, lengths, {}
 
     def kept_postings(self, clause: Clause) -> Postings | None:
         """Return the postings of a clause, which so are the last to go."""

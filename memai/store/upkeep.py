@@ -42,6 +42,7 @@ class Upkeep(Checks, Erasing):
                 self._make(made, indexes)
         with self.writing():
             self._derive_again()
+            self._count_rewriting()
         self._vacuum()
 
     def forget_vectors(self) -> None:

@@ -17,6 +17,7 @@ from memai.records import Scored
 from memai.store.columns import condition
 from memai.store.nearest import Nearest, numbers
 from memai.store.spelling import TOKENIZER, Spelling, phrase
+from memai.store.transactions import GENERATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,7 +185,7 @@ class Words(Spelling, Nearest):
         from memai.store import bm25
 
         def read(clauses: Sequence[Clause]) -> list[Postings]:
-            return [self._postings(clause, caches, changes) for clause in clauses]
+            return [self._postings(clause, caches, changes, known.last) for clause in clauses]
 
         required = read(query.phrases)
         inside = self._inside(where)
@@ -223,9 +224,25 @@ class Words(Spelling, Nearest):
 
     def _lengths(self, caches: Caches, changes: int) -> Lengths | None:
         """Return how long the rows of the index are, in this state of the store."""
+        rewritten = self.meta("rewritten")
         with caches.lock:
             if caches.words_changes == changes and caches.lengths is not None:
                 return caches.lengths
+            before = caches.lengths if rewritten == caches.rewritten else None
+            if not 0 < changes - caches.words_changes < GENERATION:
+                before = None
+        known = self._read_lengths(before)
+        with caches.lock:
+            if changes <= caches.words_changes:
+                return known
+            if before is not None and before is caches.lengths:
+                caches.extend_words(changes, known)
+            else:
+                caches.renew_words(changes, rewritten, known)
+        return known
+
+    def _read_lengths(self, before: Lengths | None) -> Lengths | None:
+        """Return how long rows are, where those of the rows before are known."""
         from memai import numeric
 
         numeric.prepare()
@@ -233,35 +250,35 @@ class Words(Spelling, Nearest):
 
         from memai.store import bm25
 
+        first = 1 + (before.last if before is not None else 0)
         sizes = self.one(
             "SELECT CAST(group_concat(sz, '') AS BLOB)"
-            " FROM (SELECT sz FROM word_index_docsize ORDER BY id)"
+            " FROM (SELECT sz FROM word_index_docsize WHERE id >= ? ORDER BY id)",
+            (first,),
         )
         last = int(self.one("SELECT max(id) FROM word_index_docsize") or 0)
-        # Ids begin with 1: where there are as many rows as the last id says, none is missing.
-        ids = np.arange(1, last + 1)
-        known = bm25.lengths(ids, sizes or b"", _COLUMNS)
-        if known is None:
-            listed = self.one(
-                "SELECT group_concat(id) FROM (SELECT id FROM word_index_docsize ORDER BY id)"
-            )
-            ids = np.fromstring(listed or "", np.int64, sep=",")
-            known = bm25.lengths(ids, sizes or b"", _COLUMNS)
-        with caches.lock:
-            if changes > caches.words_changes:
-                caches.renew_words(changes, known)
-        return known
-
-    def _postings(self, clause: Clause, caches: Caches, changes: int) -> Postings:
-        """Return the postings of a clause, in this state of the store."""
-        with caches.lock:
-            known = caches.kept_postings(clause) if caches.words_changes == changes else None
+        # Where there are as many rows as the last id says, none is missing.
+        known = bm25.lengths(np.arange(first, last + 1), sizes or b"", _COLUMNS, before)
         if known is not None:
             return known
+        listed = self.one(
+            "SELECT group_concat(id)"
+            " FROM (SELECT id FROM word_index_docsize WHERE id >= ? ORDER BY id)",
+            (first,),
+        )
+        ids = np.fromstring(listed or "", np.int64, sep=",")
+        return bm25.lengths(ids, sizes or b"", _COLUMNS, before)
+
+    def _postings(self, clause: Clause, caches: Caches, changes: int, last: int) -> Postings:
+        """Return the postings of a clause, in this state of the store."""
         from memai.store import bm25
 
+        with caches.lock:
+            known = caches.kept_postings(clause) if caches.words_changes == changes else None
+        if known is not None and known.last == last:
+            return known
         low, high = self._terms(clause)
-        if low is not None:
+        if known is None and low is not None:
             listed = self.one(
                 "SELECT group_concat(doc) FROM temp.occurrences WHERE term >= ? AND term <= ?",
                 (low, high),
@@ -269,11 +286,12 @@ class Words(Spelling, Nearest):
         else:
             self.raw().register_fts5_function("occurrences", _occurrences)
             rows = self.all(
-                "SELECT occurrences(word_index) FROM word_index WHERE word_index MATCH ?",
-                (phrase(clause),),
+                "SELECT occurrences(word_index) FROM word_index"
+                " WHERE word_index MATCH ? AND rowid > ?",
+                (phrase(clause), known.last if known is not None else 0),
             )
             listed = ",".join([row[0] for row in rows])
-        found = bm25.postings(listed or "")
+        found = bm25.postings(listed or "", last, known)
         with caches.lock:
             if caches.words_changes == changes:
                 caches.keep_postings(clause, found, _KEPT)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from memai.records import Edit, Embedded, Memory, Passage, Relation, Space
 
+_INDEXED = ("content", "words", "tag_words", "domain_words")
 ERASE_PENDING = "erase_pending"
 """The remark that bytes of purged memories wait to leave the disk."""
 
@@ -43,6 +44,7 @@ class Writing(Rows, Transactions):
         """Remove a memory with all that hangs on it, and leave a tombstone; see `erasing`."""
         memory = self.get(uid)
         self.run("DELETE FROM memories WHERE uid = ?", (uid,))
+        self._count_rewriting()
         origin = digest("\0".join(memory.origin)) if memory.origin else None
         values = (uid, to_micros(at), origin)
         self.run(
@@ -117,9 +119,21 @@ class Writing(Rows, Transactions):
 
     def _update(self, id: int, memory: Memory) -> None:
         """Replace the fields of a memory."""
+        row = row_of(memory)
+        same = " AND ".join(f"{column} IS ?" for column in _INDEXED)
+        indexed = [row[COLUMNS.index(column)] for column in _INDEXED]
+        if not self.one(f"SELECT 1 FROM memories WHERE id = ? AND {same}", (id, *indexed)):
+            self._count_rewriting()
         self.run(
             f"UPDATE memories SET {', '.join(c + ' = ?' for c in COLUMNS)} WHERE id = ?",
-            (*row_of(memory), id),
+            (*row, id),
+        )
+
+    def _count_rewriting(self) -> None:
+        """Say that indexed words changed or went, so that no process ranks by those it knows."""
+        self.run(
+            "INSERT INTO meta(name, value) VALUES('rewritten', '1') ON CONFLICT(name)"
+            " DO UPDATE SET value = CAST(value AS INTEGER) + 1"
         )
 
     def _append(self, id: int, edit: Edit) -> None:
