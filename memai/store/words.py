@@ -196,9 +196,8 @@ class Words(Spelling, Nearest):
         for one in read(excluded):
             kept = ~np.isin(ids, one.ids)
             ids, scores = ids[kept], scores[kept]
-        width = limit
+        width = limit + limit // 4  # where one in five is archived, one look will do
         while True:
-            width *= 2
             first, of_first = bm25.best(ids, scores, width)
             listed = first.tolist()
             those = self._those_inside(listed, where)
