@@ -43,7 +43,7 @@ def satisfiable(store: Store, asked: Asked, notes: list[str]) -> Asked:
 
 def affordable(store: Store, asked: Asked, notes: list[str]) -> Asked:
     """Return the question with those of its words named that the words are not ranked by."""
-    common = store.too_common(asked.words)
+    common = store.too_common(asked.words, asked.where)
     if common:
         named = ", ".join(f"'{' '.join(clause.tokens)}'" for clause in common)
         notes.append(f"So many memories hold {named} that the rarer words alone were ranked by.")

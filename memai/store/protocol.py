@@ -134,7 +134,7 @@ class Store(Protocol):
     ) -> list[Scored]:
         """Return the best memories by BM25 (higher is better), best first, ties by id."""
 
-    def too_common(self, query: WordQuery) -> list[Clause]:
+    def too_common(self, query: WordQuery, where: Where) -> list[Clause]:
         """Return those clauses that so many memories hold that ranking by them takes too long.
 
         The rarest always stays, and what must occur.

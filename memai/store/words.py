@@ -66,13 +66,14 @@ class Words(Spelling, Nearest):
         with self.reading():
             return self._by_fts5(match, where, limit)
 
-    def too_common(self, query: WordQuery) -> list[Clause]:
+    def too_common(self, query: WordQuery, where: Where) -> list[Clause]:
         """Return those clauses that so many memories hold that ranking by them takes too long.
 
-        The rarest always stays, and what must occur.
+        The rarest always stays, and what must occur; none is left out where the filter leaves few
+        memories, so that what lies outside never decides what is found inside.
         """
         sized = [clause for clause in query.clauses if clause not in query.phrases]
-        if self._memories() * len(sized) <= _MOST:
+        if self._memories() * len(sized) <= _MOST or self._inside(where) is not None:
             return []
         with self.reading():
             sizes = sorted((self._size(clause), place) for place, clause in enumerate(sized))

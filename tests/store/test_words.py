@@ -134,15 +134,16 @@ def test_too_common_words_are_named_and_the_rarest_stays(
     """The most of what can be afforded is kept, rarest first, and what must occur always."""
     keep(store, [memory("common " + ("rare one" if n == 3 else "usual")) for n in range(20)])
     query = queries.word_query("usual rare common")
-    assert store.too_common(query) == []
+    assert store.too_common(query, Where()) == []
     for most, left in ((38, ["common"]), (5, ["usual", "common"]), (0, ["usual", "common"])):
         monkeypatch.setattr(words, "_MOST", most)
         for _ in range(2):
-            found = store.too_common(query)
+            found = store.too_common(query, Where())
             assert sorted(c.tokens[0] for c in found) == sorted(left), most
+        assert store.too_common(query, Where(type="note")) == []  # few: all of them are ranked
     quoted = queries.word_query('"usual" rare')
-    assert [c.tokens[0] for c in store.too_common(quoted)] == ["rare"]
-    assert store.too_common(WordQuery((Clause(("common",)),), (), (), "common")) == []
+    assert [c.tokens[0] for c in store.too_common(quoted, Where())] == ["rare"]
+    assert store.too_common(WordQuery((Clause(("common",)),), (), (), "common"), Where()) == []
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 2**40)] * 3), min_size=1, max_size=50))
