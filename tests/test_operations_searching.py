@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memai import embedding, operations
 from memai.errors import UsageError
+from memai.operations import routes
 from memai.operations.budget import size
 from memai.store import Store, words
 
@@ -105,6 +106,37 @@ def test_only_current_memories_are_searched_unless_asked(store: Store) -> None:
     assert found(store, "walrus") == [newer]
     assert set(found(store, "walrus", all_=True)) == {old, newer, gone}
     assert found(store, "walrus", status="archived") == [gone]
+
+
+def test_a_day_that_is_named_is_looked_at(store: Store, ticking: list[int]) -> None:
+    """What was written on the day a question names comes first, however much else there is."""
+    named = operations.note(store, "The walrus was fed for the last time.").uid
+    ticking[0] += 86_400 * 3
+    for number in range(routes.DEPTH + 1):
+        operations.note(store, f"The walrus was fed for the {number + 100}th time.")
+    for day in ("1 March 2026", "2026-03-01"):
+        best = operations.search(store, f"what of the walrus on {day}", explain=True).hits[0]
+        assert best.uid == named
+        assert best.scores["from_dated"] > 0
+    assert operations.search(store, "what of the walrus", limit=5).hits[0].uid != named
+    narrowed = operations.search(store, "walrus on 1 March 2026", since="2026-03-02").hits
+    assert named not in {hit.uid for hit in narrowed}
+
+
+def test_pages_of_a_question_that_names_a_day_join(store: Store, ticking: list[int]) -> None:
+    """Each memory comes once, whatever the pages are."""
+    for number in range(routes.DEPTH + 30):
+        operations.note(store, f"The walrus was fed {number}.")
+        ticking[0] += 3600
+    seen: list[str] = []
+    after: str | None = None
+    while True:
+        page = operations.search(store, "walrus on 2 March 2026", limit=40, after=after)
+        seen += [hit.uid for hit in page.hits]
+        after = page.next
+        if after is None:
+            break
+    assert len(seen) == len(set(seen)) == routes.DEPTH + 30
 
 
 def test_time_narrows_a_search(store: Store, ticking: list[int]) -> None:

@@ -65,7 +65,7 @@ def test_scale_reaches_from_0_to_1(scores):
 
 def test_a_lift_is_added_and_shown():
     """An exact hit passes a near-equal one, and its parts say why."""
-    first = ranking.fuse({"words": {1: 2.0, 2: 1.99, 3: 1.0}}, {2: 0.1})[0]
+    first = ranking.fuse({"words": {1: 2.0, 2: 1.99, 3: 1.0}}, {"exact": {2: 0.1}})[0]
     assert first.id == 2
     assert first.parts["exact"] == 0.1
 
@@ -183,6 +183,20 @@ def test_only_versions_of_one_thing_are_older_and_newer():
     assert ranking.versions("Port of staging (3 May)", "port of staging (9 May)")
     assert ranking.versions("", "Update")
     assert not ranking.versions("Ann", "Bob")
+
+
+@given(st.text(max_size=20), st.sets(st.sampled_from(["ann", "the", "port"])))
+def test_the_named_share_of_a_head_is_a_share(head, words):
+    """It lies between 0 and 1 for any head and words."""
+    assert 0 <= ranking.named(head, words) <= 1
+
+
+def test_a_head_is_named_by_the_words_of_a_question():
+    """Case, numbers and function words do not matter; a head without words is not named."""
+    words = ranking.names("When was the Deep Blue Sea filmed?")
+    assert ranking.named("The Deep Blue Sea (1955)", words) == 1
+    assert ranking.named("Deep Purple", words) == 0.5
+    assert ranking.named("12:40", words) == 0
 
 
 def test_a_hit_that_stands_out_and_covers_the_question_is_close():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from memai import ranking
+from memai import ranking, when
 from memai.embedding import Embedder, NoModel, similar
 from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.operations import embedding_policy, tokens
 from memai.operations.embedding_policy import readable
-from memai.operations.understanding import Asked, affordable, respelled, satisfiable
+from memai.operations.understanding import Asked, affordable, dated, respelled, satisfiable
 from memai.ranking import Ranked
 from memai.ranking.closeness import CLOSE, Evidence, closeness, evidence
 from memai.ranking.late import head
@@ -66,8 +66,8 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
         "words": {id: one.score for id, one in found["words"].items()},
         "meaning": {id: one.score for id, one in passages.items()},
     }
-    lifts = {id: ranking.EXACT * one.score for id, one in found["substring"].items()}
     glances = store.glances(sorted(ids))
+    lifts = _lifts(asked, found, glances)
     ranked = ranking.fuse(scores, lifts)
     read = None
     if not isinstance(model, NoModel) and vector is not None:
@@ -95,6 +95,24 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     return Answer(
         ranked, found, scores, passages, asked.words, known, closeness(known), close, notes
     )
+
+
+def _lifts(
+    asked: Asked, found: Mapping[str, Mapping[int, Scored]], glances: Mapping[int, Glance]
+) -> dict[str, dict[int, float]]:
+    """Return what speaks for some candidates besides the routes."""
+    said = set(ranking.names(asked.words.text))
+    shares = {id: ranking.named(head(glance.beginning), said) for id, glance in glances.items()}
+    lifts = {
+        "exact": {id: ranking.EXACT * one.score for id, one in found["substring"].items()},
+        "named": {id: ranking.NAMED * share for id, share in shares.items() if share},
+    }
+    day = dated(asked)
+    if day and day.since and day.until:
+        first, last = when.to_micros(day.since), when.to_micros(day.until)
+        on_it = [id for id, glance in glances.items() if first <= glance.created <= last]
+        lifts["dated"] = dict.fromkeys(on_it, ranking.DATED)
+    return lifts
 
 
 def _evidence(
@@ -158,7 +176,19 @@ def _model(store: Store, notes: list[str]) -> Embedder | NoModel:
 def _candidates(
     store: Store, asked: Asked, vector: bytes | None, depth: int
 ) -> dict[str, dict[int, Scored]]:
-    """Return what each route finds by itself, best first."""
+    """Return what each route finds by itself, best first; then what it finds on a day named."""
+    day = dated(asked)
+    found = _found(store, asked, vector, depth)
+    if day:
+        # As many whatever is wanted, so pages join.
+        for name, route in _found(store, asked._replace(where=day), vector, DEPTH).items():
+            found[name].update((id, one) for id, one in route.items() if id not in found[name])
+    return found
+
+
+def _found(
+    store: Store, asked: Asked, vector: bytes | None, depth: int
+) -> dict[str, dict[int, Scored]]:
     words, where = asked.words, asked.where
     rarer = tuple(clause for clause in words.clauses if clause not in asked.common)
     found = {

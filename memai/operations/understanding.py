@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memai import dates, when
 from memai.embedding import Embedder, NoModel
 from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.queries import Clause, WordQuery
@@ -48,6 +49,17 @@ def affordable(store: Store, asked: Asked, notes: list[str]) -> Asked:
         named = ", ".join(f"'{' '.join(clause.tokens)}'" for clause in common)
         notes.append(f"So many memories hold {named} that the rarer words alone were ranked by.")
     return asked._replace(common=tuple(common))
+
+
+def dated(asked: Asked) -> Where | None:
+    """Return the scope of a question narrowed to the day or month it names, if it names one."""
+    span = dates.named(asked.words.text)
+    if span is None:
+        return None
+    first, last, where = when.since(span[0]), when.until(span[1]), asked.where
+    return where._replace(
+        since=max(first, where.since or first), until=min(last, where.until or last)
+    )
 
 
 def respelled(store: Store, model: Embedder | NoModel, asked: Asked, notes: list[str]) -> Asked:
