@@ -11,6 +11,7 @@ from memai import ranking
 from memai.ranking import Ranked, late
 from memai.ranking.arrays import ArrayTexts
 from memai.ranking.closeness import CLOSE, Evidence, closeness, evidence
+from memai.ranking.holding import holding
 from memai.ranking.late import Neighbours
 
 ids = st.integers(1, 30)
@@ -136,6 +137,7 @@ def test_arrays_say_what_the_plain_way_says(weights, near, memories, sides):
         for id, before, after in zip(joined, there[::2], there[1::2], strict=False)
     }
     assert [plain.holds(id) for id in range(20)] == [arrays.holds(id) for id in range(20)]
+    assert [list(plain.of(id)) for id in range(20)] == [list(arrays.of(id)) for id in range(20)]
     assert plain.distinct() == arrays.distinct()
     assert plain.frequencies(weights, joined) == arrays.frequencies(weights, joined)
     for some in (beside, dict.fromkeys(joined, Neighbours()), {}):
@@ -199,25 +201,80 @@ def test_a_head_is_named_by_the_words_of_a_question():
     assert ranking.named("12:40", words) == 0
 
 
-def test_a_hit_that_stands_out_and_covers_the_question_is_close():
+@given(weights, cosines, texts)
+def test_holding_is_in_bounds(weights, near, text):
+    """Shares lie between 0 and 1, and no more tokens are missing than were asked for."""
+    found = holding(weights, near, text)
+    assert 0 <= found.about <= 1
+    assert 0 <= found.unmet <= 1
+    assert 0 <= found.missing <= len(weights)
+
+
+def test_holding_what_is_asked():
+    """A token held as it is lacks nothing, one that has something near is missing but met."""
+    near = {1: {1: 1.0}, 2: {5: 0.75}}
+    assert holding({1: 3.0, 2: 1.0}, near, [1, 9]).missing == 1
+    assert holding({1: 3.0, 2: 1.0}, near, [1, 9]).unmet == 0.25
+    assert holding({1: 3.0, 2: 1.0}, near, [1, 5]).unmet == 0.0625
+    assert holding({1: 3.0, 2: 1.0}, near, [1, 5]).about == 0.875
+
+
+LIKELY = Evidence(
+    covered=0.95,
+    hits=100,
+    gap=0.8,
+    spread=1.5,
+    words5=9.0,
+    words10=12.0,
+    read=True,
+    late=0.95,
+    meaning=0.7,
+    length=4.3,
+    about=0.1,
+    held=9.0,
+    says=2.6,
+    clauses=5,
+)
+
+
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("read", [False, True])
+def test_a_hit_that_stands_out_and_covers_the_question_is_close(few, read):
     """Nothing found is not close, nor is a hit like all others that covers little."""
-    clear = [Ranked(1, 1.0, {}), *(Ranked(i, 0.3, {}) for i in range(2, 60))]
-    flat = [Ranked(i, 0.5, {}) for i in range(1, 60)]
+    likely = LIKELY._replace(read=read, hits=5 if few else 100)
+    flat = {"gap": 0.3, "spread": 4.0, "words5": 1.0, "words10": 2.0, "late": 0.3, "held": 2.0}
+    unlikely = likely._replace(**flat, covered=0.3, missing=4, unmet=0.4, meaning=0.3)
+    assert closeness(likely) >= CLOSE > closeness(unlikely)
+    assert closeness(likely._replace(hits=0)) == 0
+
+
+def test_a_hit_that_lacks_a_name_is_less_likely_an_answer():
+    """What is asked about Ann and found with Bob is not what was asked for."""
+    lacking = LIKELY._replace(missing=1, unmet=0.25)
+    stranger = lacking._replace(strangers=1, unknown=1)
+    assert closeness(stranger) < closeness(lacking) < closeness(LIKELY)
+
+
+def test_evidence_is_how_the_best_hit_stands_out():
+    """By how much it leads, how many are near it, and whether its head is in the question."""
+    clear = [Ranked(1, 1.0, {"named": ranking.NAMED}), *(Ranked(i, 0.3, {}) for i in range(2, 60))]
     words = {"words": {1: 12.0, **dict.fromkeys(range(2, 60), 2.0)}}
-    assert closeness(evidence(clear, words, 0.9, 5)) >= CLOSE
-    assert closeness(evidence(flat, {}, 0.3, 5)) < CLOSE
-    assert closeness(evidence([], {}, 0.0, 5)) == 0
-    assert closeness(evidence([Ranked(1, 1.0, {})], {}, 1.0, 3)) >= CLOSE
-    assert closeness(evidence([Ranked(1, 1.0, {})], {}, 0.2, 3)) < CLOSE
+    found = evidence(clear, words, 0.9)
+    flat = evidence([one._replace(score=0.5) for one in clear], words, 0.9)
+    assert found.gap == pytest.approx(0.7)
+    assert (found.hits, found.words5, found.words10) == (59, 10.0, 10.0)
+    assert (found.named, found.title, flat.gap) == (1, 1, 0)
+    assert found.spread < flat.spread
+    assert evidence([], {}, 0.0) == Evidence(0.0)
 
 
-@given(ranked_lists, routes, st.floats(0, 1), st.integers(0, 512))
-def test_closeness_is_a_likelihood(ranked, scores, covered, tokens):
+@given(ranked_lists, routes, st.floats(0, 1))
+def test_closeness_is_a_likelihood(ranked, scores, covered):
     """It lies between 0 and 1 whatever was found, and covering more never lowers it."""
-    found = evidence(ranked, scores, covered, tokens)
-    assert 0 <= closeness(found) <= 1
-    assert closeness(found._replace(covered=1.0)) >= closeness(found)
-    assert closeness(Evidence(1.0)) == 0
+    found = evidence(ranked, scores, covered)
+    for known in (found, found._replace(read=True)):
+        assert 0 <= closeness(known) <= 1
+        assert closeness(known._replace(covered=1.0)) >= closeness(known)
 
 
 @given(st.dictionaries(st.text(max_size=3), st.lists(ids, unique=True)))

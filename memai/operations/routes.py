@@ -5,18 +5,17 @@ from __future__ import annotations
 from memai import ranking, when
 from memai.embedding import Embedder, NoModel, similar
 from memai.lean import TYPE_CHECKING, NamedTuple
-from memai.operations import embedding_policy, tokens
+from memai.operations import embedding_policy, judging, tokens
 from memai.operations.embedding_policy import readable
 from memai.operations.understanding import Asked, affordable, dated, respelled, satisfiable
 from memai.ranking import Ranked
-from memai.ranking.closeness import CLOSE, Evidence, closeness, evidence
+from memai.ranking.closeness import CLOSE, Evidence, closeness
 from memai.ranking.late import head
 from memai.records import Glance, Scored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memai.operations.tokens import Reading
     from memai.queries import WordQuery
     from memai.store import Store
 
@@ -69,17 +68,18 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     glances = store.glances(sorted(ids))
     lifts = _lifts(asked, found, glances)
     ranked = ranking.fuse(scores, lifts)
-    read = None
+    reading = None
     if not isinstance(model, NoModel) and vector is not None:
         read = tokens.read(store, model, asked.words, [one.id for one in ranked[:_LATE]], glances)
         scores["late"] = read.scores()
         ranked = ranking.fuse(scores, lifts)
         scores["head"] = read.heads(model, glances, [one.id for one in ranked])
         ranked = ranking.fuse(scores, lifts)
-    known = _evidence(store, asked.words, ranked, scores, read)
-    scores["substring"] = {id: one.score for id, one in found["substring"].items()}
+        reading = (read, model)
     if asked.newer:
         ranked = _newer(store, ranked, glances)
+    known = judging.judged(store, asked.words, ranked, scores, reading)
+    scores["substring"] = {id: one.score for id, one in found["substring"].items()}
     contradicted = _contradicted(glances)
     sunk = [one for one in ranked if one.id in contradicted]
     ranked = [one for one in ranked if one.id not in contradicted]
@@ -113,22 +113,6 @@ def _lifts(
         on_it = [id for id, glance in glances.items() if first <= glance.created <= last]
         lifts["dated"] = dict.fromkeys(on_it, ranking.DATED)
     return lifts
-
-
-def _evidence(
-    store: Store,
-    words: WordQuery,
-    ranked: Sequence[Ranked],
-    scores: Mapping[str, Mapping[int, float]],
-    read: Reading | None,
-) -> Evidence:
-    """Return what speaks for the best hit; by words alone, how many of them it holds."""
-    if read is not None and read.lengths:
-        covered = read.covered([one.id for one in ranked])
-        return evidence(ranked, scores, covered, len(read.lengths))
-    single = [clause for clause in words.clauses if len(clause.tokens) == 1]
-    held = sum(bool(store.matches([one.id for one in ranked[:1]], (c,))) for c in single)
-    return evidence(ranked, scores, held / max(1, len(single)), len(single))
 
 
 def _continued(

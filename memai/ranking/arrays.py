@@ -8,7 +8,7 @@ from memai import numeric
 from memai.ranking.late import BESIDE, BLOCK, NEAR, Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +34,14 @@ class ArrayTexts(Texts):
     def holds(self, id: int) -> bool:
         """See `Texts.holds`."""
         return id in self._place and bool(self._sizes[self._place[id]])
+
+    def of(self, id: int) -> Sequence[int]:
+        """See `Texts.of`."""
+        if id not in self._place:
+            return ()
+        start = self._starts[self._place[id]]
+        tokens: list[int] = self._joined[start : start + self._sizes[self._place[id]]].tolist()
+        return tokens
 
     def distinct(self) -> list[int]:
         """See `Texts.distinct`."""

@@ -50,6 +50,10 @@ class Texts:
         """Whether there are tokens of this memory."""
         return bool(self._tokens.get(id))
 
+    def of(self, id: int) -> Sequence[int]:
+        """Return the tokens of this memory in order, none if there are none."""
+        return self._tokens.get(id, ())
+
     def distinct(self) -> list[int]:
         """Return which tokens there are, ascending."""
         return sorted(set(array("H", b"".join(self._tokens.values()))))

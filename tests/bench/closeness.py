@@ -1,8 +1,9 @@
 """Fit the likelihood that a search has found an answer: `python tests/bench/closeness.py EVAL_DIR`.
 
-Each question of the development sets is put to its store as it is and without its answers; where
-the answer has a session, also within that session, for what can be said of few candidates. Prints
-the weights for `memai/ranking/closeness.py` and what they are worth on questions left out.
+Each question of the development sets is put to its store as it is and without its answers, each
+time with the model and by words alone; where the answer has a session, also within that session,
+for what can be said of few candidates. Prints the weights for `memai/ranking/closeness.py` and what
+they are worth on questions left out.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -22,10 +24,10 @@ from numpy.typing import NDArray
 from retrieval import store_path, undone
 
 from memai import queries, when
+from memai.embedding import NoModel
 from memai.operations import routes
 from memai.operations.understanding import Asked
-from memai.ranking import closeness
-from memai.ranking.closeness import Evidence
+from memai.ranking.closeness import FEW, Evidence, terms
 from memai.records import Where
 from memai.store import Store
 
@@ -33,16 +35,17 @@ Array = NDArray[np.float64]
 
 
 class Case(NamedTuple):
-    """What was known of the best hit of one search."""
+    """What was known of the best hit of one search; `scoped` is one within a session."""
 
     set: int
     question: int
     answered: bool
+    scoped: bool
     evidence: Evidence
 
 
-def cases(folder: str, stores: str) -> Iterator[tuple[Case, Case | None]]:
-    """Yield each search of a whole store, and of the session of its answer."""
+def cases(folder: str, stores: str) -> Iterator[Case]:
+    """Yield each search of a whole store, by words alone, and of the session of its answer."""
     number = 0
     for place, name in enumerate(DEVELOPMENT):
         for part in collections(folder, name):
@@ -51,13 +54,15 @@ def cases(folder: str, stores: str) -> Iterator[tuple[Case, Case | None]]:
             store = opened(store_path(stores, name, part))
             for question in part.questions:
                 number += 1
-                where = session_of(part, question)
-                yield searched(store, question, where, place, number, answered=True)
+                scope = session_of(part, question)
+                for scoped, found in searched(store, question, scope):
+                    yield Case(place, number, True, scoped, found)
                 with undone(store):
                     for id in question.gold:
                         store.remove(by_id[id], when.now())
-                    found = searched(store, question, where, place, number, answered=False)
-                yield found
+                    without = searched(store, question, scope)
+                for scoped, found in without:
+                    yield Case(place, number, False, scoped, found)
             store.close()
         sys.stderr.write(f"{name}\n")
 
@@ -68,22 +73,18 @@ def session_of(part: Collection, question: Question) -> Where | None:
     return Where(session=sessions[0]) if sessions else None
 
 
-def searched(
-    store: Store,
-    question: Question,
-    where: Where | None,
-    place: int,
-    number: int,
-    *,
-    answered: bool,
-) -> tuple[Case, Case | None]:
-    """Return what is known of the best hit in the whole store and in a scope."""
+def searched(store: Store, question: Question, scope: Where | None) -> list[tuple[bool, Evidence]]:
+    """Return what is known of the best hit in the whole store, by words alone, and in a scope."""
 
-    def case(scope: Where) -> Case:
-        asked = Asked(queries.word_query(question.text), scope)
-        return Case(place, number, answered, routes.ask(store, asked, 1).evidence)
+    def known(where: Where) -> tuple[bool, Evidence]:
+        return where == scope, routes.ask(
+            store, Asked(queries.word_query(question.text), where), 1
+        ).evidence
 
-    return case(Where()), case(where) if where else None
+    with mock.patch.object(routes, "_model", return_value=NoModel("", "words alone")):
+        alone = known(Where())
+    found = [known(Where()), alone]
+    return [*found, known(scope)] if scope else found
 
 
 def fit(features: Array, answered: Array, ridge: float = 1.0) -> Array:
@@ -109,31 +110,31 @@ def left_out(features: Array, answered: Array, groups: NDArray[Any]) -> Array:
     return scores
 
 
-def report(title: str, found: list[Case], columns: slice) -> None:
-    """Print the weights of some features and how they do."""
-    raw = np.array([case.evidence for case in found], float)[:, columns]
+def report(title: str, found: list[Case]) -> None:
+    """Print the weights of the features of some searches and how they do."""
+    weighed, _ = terms(found[0].evidence)
+    raw = np.array([[term.value(case.evidence) for term in weighed] for case in found])
     answered = np.array([case.answered for case in found], float)
     middle, spread = raw.mean(0), raw.std(0) + 1e-9
-    features = (raw - middle) / spread
-    weights = fit(features, answered)
+    scaled = (raw - middle) / spread
+    weights = fit(scaled, answered)
     plain = weights[:-1] / spread
     bias = weights[-1] - float(plain @ middle)
 
-    def auc(scores: Array, chosen: NDArray[Any]) -> float:
+    def auc(scores: Array) -> float:
         yes = answered == 1
-        return roc_auc(scores[chosen & yes].tolist(), scores[chosen & ~yes].tolist())
+        return roc_auc(scores[yes].tolist(), scores[~yes].tolist())
 
-    every = np.ones(len(found), bool)
     sets = np.array([case.set for case in found])
     folds = np.array([case.question % 5 for case in found])
-    own = features @ weights[:-1]
+    own = scaled @ weights[:-1]
     print(f"\n{title}: {len(found)} searches")
-    names = Evidence._fields[columns]
-    print("weights", {n: round(float(w), 4) for n, w in zip(names, plain, strict=True)})
-    print("bias", round(float(bias), 4))
-    print(f"ROC AUC as fitted {auc(own, every):.4f}", end="")
-    print(f", folds left out {auc(left_out(features, answered, folds), every):.4f}", end="")
-    print(f", sets left out {auc(left_out(features, answered, sets), every):.4f}")
+    for term, weight in zip(weighed, plain.tolist(), strict=True):
+        print(f"    {tuple(term._replace(weight=float(f'{weight:.3g}')))},")
+    print(f"bias {bias:.3g}")
+    print(f"ROC AUC as fitted {auc(own):.4f}", end="")
+    print(f", folds left out {auc(left_out(scaled, answered, folds)):.4f}", end="")
+    print(f", sets left out {auc(left_out(scaled, answered, sets)):.4f}")
     close = own + weights[-1] >= 0
     shares = [close[answered == side].mean() for side in (1, 0)]
     print(f"close with an answer {shares[0]:.0%}, without {shares[1]:.0%}")
@@ -147,10 +148,10 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         found = list(cases(options.folder, options.stores or temporary))
-    whole = [one for one, _ in found if one.evidence.hits >= closeness.FEW]
-    few = [one for _, one in found if one and 0 < one.evidence.hits < closeness.FEW]
-    report("Many candidates", whole, slice(0, 7))
-    report("Few candidates", few, slice(0, 1))
+    whole = [one for one in found if one.evidence.hits >= FEW and not one.scoped]
+    report("Read by a model", [one for one in whole if one.evidence.read])
+    report("Words alone", [one for one in whole if not one.evidence.read])
+    report("Few candidates", [one for one in found if one.scoped and 0 < one.evidence.hits < FEW])
 
 
 if __name__ == "__main__":
