@@ -201,6 +201,18 @@ def test_weak_hits_are_shown_as_what_they_are(real: Store) -> None:
     assert operations.search(real, "what colour is the bicycle").close
 
 
+def test_a_name_that_nothing_holds_lowers_the_likelihood(real: Store) -> None:
+    """What Bob said is no likely answer to what Ann said, however well the rest fits."""
+    for number in range(30):
+        note(real, f"Minutes of meeting {number + 100}: budget, staff and holidays.")
+    note(real, "Bob said that the ferry to the island leaves at nine.")
+    of_bob = operations.search(real, "When did Bob say that the ferry leaves?")
+    of_ann = operations.search(real, "When did Ann say that the ferry leaves?")
+    assert of_bob.hits[0].uid == of_ann.hits[0].uid
+    assert of_bob.close
+    assert of_bob.hits[0].score > of_ann.hits[0].score
+
+
 @pytest.fixture
 def in_tokyo(monkeypatch: pytest.MonkeyPatch, ticking: list[int]) -> Iterator[list[int]]:
     """Live in Tokyo, on 2026-03-29 at 23:30."""
