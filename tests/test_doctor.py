@@ -213,6 +213,19 @@ def test_damage_to_vectors_is_found_and_fixed(store: Store, name: str) -> None:
     assert exported(store) == before
 
 
+def test_a_vector_that_became_a_number_is_found(store: Store) -> None:
+    """A bit that flips in the head of a row makes another kind of value of what follows."""
+    tamper(
+        store,
+        "PRAGMA writable_schema = ON; PRAGMA ignore_check_constraints = ON;"
+        " UPDATE sqlite_schema SET sql = replace(sql, ') STRICT', ')') WHERE name = 'vectors';"
+        " PRAGMA writable_schema = RESET; UPDATE vectors SET embedding = 7 WHERE passage_id = 3;"
+        " PRAGMA writable_schema = ON;"
+        " UPDATE sqlite_schema SET sql = sql || ' STRICT' WHERE name = 'vectors'",
+    )
+    assert any("passage 3 was altered" in f.message for f in serious(store, deep=True))
+
+
 @pytest.mark.parametrize("table", ["vectors", "passages", "passages_memory"])
 def test_vectors_that_cannot_be_read_are_made_again(store: Store, db: str, table: str) -> None:
     """All of them."""
