@@ -12,7 +12,7 @@ from durability.workload import EVERYTHING, MODELS, opened, stale_vectors, use_s
 
 from memai import operations, when
 from memai.records import Finding, Relation
-from memai.store import Store, driver, filesystem, surroundings
+from memai.store import Store, driver, filesystem, schema, surroundings
 
 CREDENTIAL = "AKIAIOSFODNN7EXAMPLE"
 
@@ -133,6 +133,23 @@ def test_damage_to_words_is_found_and_fixed(store: Store, name: str) -> None:
     assert len(store.by_words(_words("deploys"), EVERYTHING, 99)) == 29
     operations.note(store, "a memory of after")
     assert len(store.by_words(_words("after"), EVERYTHING, 99)) == 1
+
+
+@pytest.mark.parametrize("index", ["word_index", "gram_index"])
+def test_terms_are_compared_one_by_one(store: Store, index: str) -> None:
+    """Where the same change to two entries cancels in FTS5's own check, their terms differ."""
+    assert [store.differing_terms(name) for name in ("word_index", "gram_index")] == [0, 0]  # type: ignore[attr-defined]
+    source, columns = schema.INDEXED[index]
+    first, *others = columns.split(", ")
+    altered = ", ".join([f"replace({first}, 'deploys', 'deplo9s')", *others])
+    tamper(
+        store,
+        f"INSERT INTO {index}({index}, rowid, {columns}) SELECT 'delete', id, {columns}"
+        f" FROM {source} WHERE id = 5",
+        f"INSERT INTO {index}(rowid, {columns}) SELECT id, {altered} FROM {source} WHERE id = 5",
+    )
+    assert store.differing_terms(index) > 1  # type: ignore[attr-defined]
+    assert any("terms of " + index in f.message for f in serious(store, deep=True))
 
 
 def _words(query: str) -> Any:

@@ -18,8 +18,8 @@ from memai.store.columns import COLUMNS, MEMORY, memory_of, row_of
 from memai.store.driver import value
 from memai.store.overview import CURRENT_SPACE, Overview
 from memai.store.sums import checksum, vector_checksum
+from memai.store.terms import Terms
 from memai.store.ticking import ticking
-from memai.store.transactions import Transactions
 
 _BATCH = 1000
 _SHOWN = 5
@@ -39,7 +39,7 @@ _SMALL = (
 )
 
 
-class Checks(Overview, Transactions):
+class Checks(Overview, Terms):
     """What doctor asks of the store."""
 
     def check(self, *, deep: bool, progress: Progress | None = None) -> list[Finding]:
@@ -54,7 +54,7 @@ class Checks(Overview, Transactions):
             self._check_vectors,
         ]
         if deep:
-            steps.append(self._check_sums)
+            steps += [self._check_terms, self._check_sums]
         for number, step in enumerate(steps):
             try:
                 with ticking(self.raw(), progress, number, len(steps) + deep):
@@ -169,6 +169,19 @@ class Checks(Overview, Transactions):
             if indexed != memories:
                 found.append(words(f"{index} holds {indexed} of {memories} memories."))
         fresh.close()
+        return found
+
+    def _check_terms(self) -> list[Finding]:
+        """Compare the terms of the word indexes with those of the memories."""
+        found = []
+        for index in schema.WORD_INDEXES:
+            try:
+                wrong = self.differing_terms(index)
+            except (Damaged, apsw.Error):
+                found.append(words(f"The index {index} does not match the memories."))
+                continue
+            if wrong:
+                found.append(words(f"{wrong} terms of {index} do not match the memories."))
         return found
 
     # --- vectors ------------------------------------------------------------------------------

@@ -192,7 +192,12 @@ _STEP_1 = _TABLES + _WORDS
 STEPS: tuple[str, ...] = (_STEP_1,)
 VERSION = len(STEPS)
 
-WORD_INDEXES = ("word_index", "gram_index")
+INDEXED = {
+    "word_index": ("indexed", "words, tag_words, domain_words"),
+    "gram_index": ("memories", "content"),
+}
+"""What each word index is made of: a table or view, and its columns."""
+WORD_INDEXES = tuple(INDEXED)
 WORDS = _WORDS
 """How the current schema makes its word indexes and the triggers that fill them."""
 WORD_TRIGGERS = (
