@@ -30,7 +30,7 @@ class Terms(Transactions):
         fresh = schema.in_memory()
         source, columns = schema.INDEXED[index]
         places = ", ".join("?" * (1 + len(columns.split(","))))
-        counted: Counter[str] = Counter()
+        counted: Counter[bytes] = Counter()
         last = 0
         with self.reading():
             while rows := self.all(
@@ -48,10 +48,12 @@ class Terms(Transactions):
         return sum(number != 0 for number in counted.values())
 
 
-def _terms(connection: apsw.Connection, index: str) -> Iterator[tuple[str, int]]:
+def _terms(connection: apsw.Connection, index: str) -> Iterator[tuple[bytes, int]]:
     """Yield each term of an index with how many rows and places hold it."""
     table = f"temp.terms_of_{index}"
     made = f"CREATE VIRTUAL TABLE IF NOT EXISTS {table} USING fts5vocab('main', '{index}', 'row')"
     connection.execute(made).fetchall()
-    for term, rows, places in connection.execute(f"SELECT term, doc, cnt FROM {table}"):
+    # Bytes, as what a flipped bit has left may be no UTF-8.
+    sql = f"SELECT CAST(term AS BLOB), doc, cnt FROM {table}"
+    for term, rows, places in connection.execute(sql):
         yield term, rows * _ROW + (places or 0)
