@@ -21,6 +21,7 @@ from memai.records import Where
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from memai.credentials import Credential
     from memai.records import Caller, Memory
     from memai.store import Store
 
@@ -71,12 +72,8 @@ def without_secrets(value: str, what: str, *, allow: bool, redact: bool) -> tupl
     if redact:
         kinds = ", ".join(sorted({item.kind for item in found}))
         return credentials.redact(value, found), [f"Redacted in {what}: {kinds}."]
-    raise SecretFound(
-        kind=found[0].kind.replace("-", " "),
-        offset=found[0].start,
-        what=what,
-        hint="Leave it out, store it with --redact, or as it is with --allow-secret.",
-    )
+    hint = "Leave it out, store it with --redact, or as it is with --allow-secret."
+    raise _found(found[0], what, hint)
 
 
 def beside_content(memory: Memory, *, allow: bool) -> None:
@@ -90,12 +87,13 @@ def beside_content(memory: Memory, *, allow: bool) -> None:
         value = getattr(memory, what)
         found = credentials.find(", ".join(value) if what == "tags" else value) if value else []
         if found:
-            raise SecretFound(
-                kind=found[0].kind.replace("-", " "),
-                offset=found[0].start,
-                what=what,
-                hint="Leave it out, or store it as it is with --allow-secret.",
-            )
+            raise _found(found[0], what, "Leave it out, or store it as it is with --allow-secret.")
+
+
+def _found(credential: Credential, what: str, hint: str) -> SecretFound:
+    """Return the error that names a credential by kind and place."""
+    kind = credential.kind.replace("-", " ")
+    return SecretFound(kind=kind, offset=credential.start, what=what, hint=hint)
 
 
 def name(value: str | None, what: str, limit: int = MAX_NAME_CHARACTERS) -> str | None:
@@ -134,12 +132,7 @@ def reason(value: str | None, what: str = "reason", *, allow: bool = False) -> s
 
         found = credentials.find(kept)
         if found:
-            raise SecretFound(
-                kind=found[0].kind.replace("-", " "),
-                offset=found[0].start,
-                what=what,
-                hint="Leave it out.",
-            )
+            raise _found(found[0], what, "Leave it out.")
     return kept
 
 
