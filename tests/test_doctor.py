@@ -149,7 +149,7 @@ def test_terms_are_compared_one_by_one(store: Store, index: str) -> None:
         f"INSERT INTO {index}(rowid, {columns}) SELECT id, {altered} FROM {source} WHERE id = 5",
     )
     assert store.differing_terms(index) > 1  # type: ignore[attr-defined]
-    assert any("terms of " + index in f.message for f in serious(store, deep=True))
+    assert any("Terms of " + index in f.message for f in serious(store, deep=True))
 
 
 def _words(query: str) -> Any:

@@ -181,7 +181,7 @@ class Checks(Overview, Terms):
                 found.append(words(f"The index {index} does not match the memories."))
                 continue
             if wrong:
-                found.append(words(f"{wrong} terms of {index} do not match the memories."))
+                found.append(words(f"Terms of {index} do not match the memories: {wrong}."))
         return found
 
     # --- vectors ------------------------------------------------------------------------------

@@ -42,6 +42,9 @@ PRAGMA journal_size_limit = 4194304;
 PRAGMA mmap_size = 0;
 """
 
+# What SQLite says where the schema in the file is not the one that was made there.
+_GONE = ("no such table", "no such column", "has no column named")
+
 # The write-ahead log of older versions could lose acknowledged rows when two writers met a
 # checkpoint (https://sqlite.org/wal.html#the_wal_reset_bug).
 _BUG_FREE = (3, 51, 3)
@@ -90,8 +93,8 @@ class Translating:
             found = Damaged(path=self.path, reason=reason)
         elif isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
             found = NotWritable(path=self.path, reason=reason)
-        elif isinstance(error, apsw.SQLError) and "no such table" in str(error):
-            found = Damaged(path=self.path, reason=f"a table is gone: {reason}")
+        elif isinstance(error, apsw.SQLError) and any(gone in str(error) for gone in _GONE):
+            found = Damaged(path=self.path, reason=f"its schema was altered: {reason}")
         elif isinstance(error, apsw.IOError):
             found = StorageFault(path=self.path, reason=reason)
         return found
