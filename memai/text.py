@@ -170,7 +170,8 @@ def tokens_of(kind: str, segment: str) -> list[str]:
         return [f"u{ord(segment):x}x"]
     if kind == "unspaced":
         return _pairs(re.findall(_CLUSTER, segment.translate(_signs())))
-    return _pairs(segment)
+    # Sound marks that belong to no character are separators to FTS5.
+    return _pairs(segment.replace("\u3099", "").replace("\u309a", ""))
 
 
 def segments(text: str) -> Iterator[Segment]:

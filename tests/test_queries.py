@@ -258,6 +258,7 @@ def test_any_query_is_bounded_and_understood(query: str) -> None:
 @example("C++b a++")
 @example('say"x y"')
 @example("x\u0301y")
+@example("\uff9e \u3042\uff9f\u3044 a\uff9e")
 def test_every_stretch_of_a_text_finds_it(text: str) -> None:
     """Each piece of a text between blanks that has words finds the text."""
     index = Index(text)
