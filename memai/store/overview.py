@@ -7,7 +7,7 @@ import apsw
 
 from memai.errors import Damaged
 from memai.records import Counts, DomainCount
-from memai.store.columns import instant
+from memai.store.columns import Legible, instant
 from memai.store.rows import Rows
 
 CURRENT_SPACE = "(SELECT value FROM meta WHERE name = 'space')"
@@ -18,6 +18,10 @@ class Overview(Rows):
 
     def domains(self) -> list[DomainCount]:
         """Return every domain with its counts, latest activity first."""
+        with Legible("a domain or time of the memories"):
+            return self._domains()
+
+    def _domains(self) -> list[DomainCount]:
         spellings: dict[str | None, dict[str, int]] = {}
         totals: dict[str | None, list[int]] = {}
         for key, domain, total, current, latest in self.all(
