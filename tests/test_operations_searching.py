@@ -195,6 +195,14 @@ def test_an_empty_scope_names_its_neighbours(notes: Store) -> None:
     assert "zoo" in said
 
 
+@pytest.mark.parametrize(
+    "query", ["9999-12-31", "0001-01-01", "1 January 0001", "December 9999", "31 June 2024"]
+)
+def test_no_date_in_a_query_is_an_error(notes: Store, query: str) -> None:
+    """The ends of the calendar, and days it has not, are words like any other."""
+    assert operations.search(notes, f"walrus {query}").hits
+
+
 def test_words_too_common_to_rank_by_are_named(
     notes: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

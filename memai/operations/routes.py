@@ -54,7 +54,7 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     notes: list[str] = []
     model = _model(store, notes)
     asked = respelled(store, model, satisfiable(store, asked, notes), notes)
-    asked = affordable(store, asked, notes)
+    asked = dated(affordable(store, asked, notes))
     vector = None if isinstance(model, NoModel) else model.embed(readable(asked.words.text))
     found = _candidates(store, asked, vector, DEPTH)
     ids = set().union(*found.values())
@@ -107,7 +107,7 @@ def _lifts(
         "exact": {id: ranking.EXACT * one.score for id, one in found["substring"].items()},
         "named": {id: ranking.NAMED * share for id, share in shares.items() if share},
     }
-    day = dated(asked)
+    day = asked.day
     if day and day.since and day.until:
         first, last = when.to_micros(day.since), when.to_micros(day.until)
         on_it = [id for id, glance in glances.items() if first <= glance.created <= last]
@@ -161,11 +161,10 @@ def _candidates(
     store: Store, asked: Asked, vector: bytes | None, depth: int
 ) -> dict[str, dict[int, Scored]]:
     """Return what each route finds by itself, best first; then what it finds on a day named."""
-    day = dated(asked)
     found = _found(store, asked, vector, depth)
-    if day:
+    if asked.day:
         # As many whatever is wanted, so pages join.
-        for name, route in _found(store, asked._replace(where=day), vector, DEPTH).items():
+        for name, route in _found(store, asked._replace(where=asked.day), vector, DEPTH).items():
             found[name].update((id, one) for id, one in route.items() if id not in found[name])
     return found
 

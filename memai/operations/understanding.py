@@ -6,6 +6,7 @@ import re
 
 from memai import dates, when
 from memai.embedding import Embedder, NoModel
+from memai.errors import UsageError
 from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.queries import Clause, WordQuery
 from memai.records import Where
@@ -28,6 +29,7 @@ class Asked(NamedTuple):
     excluded: tuple[Clause, ...] = ()
     newer: bool = True
     common: tuple[Clause, ...] = ()  # not worth the time that ranking by them would take
+    day: Where | None = None  # what in this scope was written on the day that is named
 
 
 def satisfiable(store: Store, asked: Asked, notes: list[str]) -> Asked:
@@ -51,15 +53,20 @@ def affordable(store: Store, asked: Asked, notes: list[str]) -> Asked:
     return asked._replace(common=tuple(common))
 
 
-def dated(asked: Asked) -> Where | None:
-    """Return the scope of a question narrowed to the day or month it names, if it names one."""
+def dated(asked: Asked) -> Asked:
+    """Return the question with its scope narrowed to the day or month it names, if it names one."""
     span = dates.named(asked.words.text)
     if span is None:
-        return None
-    first, last, where = when.since(span[0]), when.until(span[1]), asked.where
-    return where._replace(
+        return asked
+    try:
+        first, last = when.since(span[0]), when.until(span[1])
+    except UsageError:  # at an end of the calendar, which not every zone has
+        return asked
+    where = asked.where
+    day = where._replace(
         since=max(first, where.since or first), until=min(last, where.until or last)
     )
+    return asked._replace(day=day)
 
 
 def respelled(store: Store, model: Embedder | NoModel, asked: Asked, notes: list[str]) -> Asked:
