@@ -1,7 +1,8 @@
 """How a stream of incoming memories is cut into what is merged together."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 from memai.formats import Incoming
 from memai.records import Memory, Relation
@@ -11,7 +12,9 @@ from memai.records import Memory, Relation
 BATCH = 1000
 _BATCH_CHARACTERS = 1_000_000
 # Pages of Markdown, or memories on their way out, that are held together whatever their size.
-HELD = 500
+_HELD = 500
+
+Item = TypeVar("Item")
 
 
 class Batch(NamedTuple):
@@ -51,3 +54,10 @@ def _claims(memory: Memory) -> set[object]:
     if memory.origin is not None:
         claims.add(memory.origin)
     return claims
+
+
+def handfuls(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Cut a stream into what is held in memory at a time."""
+    stream = iter(items)
+    while held := list(islice(stream, _HELD)):
+        yield held

@@ -2,15 +2,14 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from memai import files, repository
 from memai.embedding import NoModel
 from memai.errors import MemaiError, NotWritable, SecretFound, UsageError
 from memai.formats import Incoming, own, pages
 from memai.operations import checking, embedding_policy
-from memai.operations.batches import HELD
+from memai.operations.batches import handfuls
 from memai.operations.changing import DRY
 from memai.operations.importing import Read, take
 from memai.operations.sources import Source, first_only
@@ -34,8 +33,6 @@ from memai.vocabulary import (
     Type,
     Vectors,
 )
-
-Item = TypeVar("Item")
 
 # A source up to this size stays in memory, as memories about three times as large.
 _SMALL_BYTES = 16_000_000
@@ -218,7 +215,7 @@ def _sound(item: Incoming | Relation, policy: Policy) -> Incoming | Relation:
 def _bury(store: Store, source: Source, policy: Policy, tally: Tally) -> None:
     """Purge what was purged in another copy of this very store, unless it was edited here since."""
     purged = 0
-    for batch in _batched(source.tombstones()):
+    for batch in handfuls(source.tombstones()):
         here = [(grave, store.find(grave.uid)) for grave in batch]
         later = {g.uid for g, memory in here if memory is not None and memory.updated_at > g.at}
         for grave, memory in here:
@@ -248,7 +245,7 @@ def _bury(store: Store, source: Source, policy: Policy, tally: Tally) -> None:
 
 def _lines(store: Store, where: Where, *, vectors: bool) -> Iterator[dict[str, Any]]:
     """Yield the lines of an export as objects."""
-    for batch in _batched(store.export(where)):
+    for batch in handfuls(store.export(where)):
         found = store.passages_of([memory.uid for memory, _, _ in batch]) if vectors else {}
         for memory, history, relations in batch:
             yield own.line(memory, history, relations, found.get(memory.uid))
@@ -280,7 +277,7 @@ def _to_folder(store: Store, where: Where, folder: str) -> Saved:
             reason=f"{folder} holds Markdown already, and nothing is overwritten. "
             f"'memai sync {folder}' brings it and the store together."
         )
-    for batch in _batched(store.export(where)):
+    for batch in handfuls(store.export(where)):
         drafts = []
         for memory, _, relations in batch:
             path = files.make_folders(folder, pages.file_name(memory))
@@ -292,10 +289,3 @@ def _to_folder(store: Store, where: Where, folder: str) -> Saved:
                 raise NotWritable(path=draft.path, reason=why)
         count += len(batch)
     return Saved(folder, count, count, tuple(published(folder)))
-
-
-def _batched(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Cut a stream into batches."""
-    stream = iter(items)
-    while batch := list(islice(stream, HELD)):
-        yield batch

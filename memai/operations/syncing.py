@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Literal, NamedTuple
 
 from memai import when
@@ -13,7 +12,7 @@ from memai.files import Found, Seen, make_folders
 from memai.formats import Broken, Incoming, markdown, pages
 from memai.formats.foreign import Home
 from memai.operations import carrying, checking, embedding_policy, statements
-from memai.operations.batches import HELD
+from memai.operations.batches import handfuls
 from memai.operations.carrying import Carrier, Taken
 from memai.operations.changing import DRY
 from memai.operations.folder import Folder, locked, text_of, trusted
@@ -110,7 +109,7 @@ class _Sync:
         self._take_fresh()
         done = 0
         total = self.store.count(Where(current=False)) if self.store.caller.progress else 0
-        for batch in _batches(self._steps()):
+        for batch in handfuls(self._steps()):
             self._carry(batch)
             done += len(batch)
             if self.store.caller.progress is not None:
@@ -128,8 +127,7 @@ class _Sync:
         self.look.changed -= unknown
 
         def read() -> Iterator[Incoming]:
-            waiting = iter(sorted(unknown))
-            while batch := list(islice(waiting, HELD)):
+            for batch in handfuls(sorted(unknown)):
                 found = [item for uid in batch if (item := self._page_of(uid)) is not None]
                 buried = self.store.known([item.memory for item in found]).buried
                 for item in found:
@@ -167,8 +165,7 @@ class _Sync:
 
     def _take_fresh(self) -> None:
         """Make memories of files that have no uid; they get one when their page is written."""
-        waiting = iter(self.look.fresh)
-        while batch := list(islice(waiting, HELD)):
+        for batch in handfuls(self.look.fresh):
             made = [item for found in batch if (item := self._fresh(found)) is not None]
             for memory, found, _ in made:
                 self.tally.counts["new"] += 1
@@ -343,9 +340,3 @@ class _Sync:
         """Remember what pages say, inside the caller's transaction."""
         self.store.put_synced(self.folder.root, rows)
         self.rows.update((row.uid, row) for row in rows)
-
-
-def _batches(steps: Iterator[Step]) -> Iterator[list[Step]]:
-    """Cut a stream of steps into batches."""
-    while batch := list(islice(steps, HELD)):
-        yield batch
