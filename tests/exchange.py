@@ -145,5 +145,5 @@ def on_disk(folder: Path) -> dict[str, Any]:
     for path in folder.rglob("*.md"):
         page = pages.parse(path.read_bytes().decode())
         assert page is not None, path
-        found[page.memory.uid] = statements.of_page(page)
+        found[page.memory.uid] = statements.of(page.memory, page.relations)
     return found

@@ -4,6 +4,7 @@ from array import array
 from itertools import pairwise
 
 import pytest
+from bench.fusion import reciprocal_rank_fusion
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -280,7 +281,7 @@ def test_closeness_is_a_likelihood(ranked, scores, covered):
 @given(st.dictionaries(st.text(max_size=3), st.lists(ids, unique=True)))
 def test_reciprocal_rank_fusion_keeps_every_id(rankings):
     """Every id of any ranking comes out once, best first."""
-    merged = ranking.reciprocal_rank_fusion(rankings)
+    merged = reciprocal_rank_fusion(rankings)
     assert {id for id, _ in merged} == set().union(*map(set, rankings.values()))
     assert merged == sorted(merged, key=lambda item: (-item[1], item[0]))
 

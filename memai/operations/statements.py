@@ -48,11 +48,6 @@ def of(memory: Memory, relations: Iterable[Relation]) -> Statement:
     return Statement(fields, edges)
 
 
-def of_page(page: Page) -> Statement:
-    """Return what a page says."""
-    return of(page.memory, page.relations)
-
-
 def loads(said: str) -> Statement | None:
     """Return what was remembered, None for a file whose words were not understood yet."""
     fields = json.loads(said)
@@ -72,11 +67,6 @@ def base_of(said: Statement, *known: Memory) -> dict[str, Any]:
     contents = {_digest(memory.content): memory.content for memory in known}
     base["content"] = contents.get(base["content"])
     return base
-
-
-def same_text(said: Statement, memory: Memory) -> bool:
-    """Whether a statement speaks of this content."""
-    return bool(said.fields["content"] == _digest(memory.content))
 
 
 def bare(memory: Memory, text: str) -> Page:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import apsw
 import numpy as np
+from fusion import reciprocal_rank_fusion
 
 from memai import embedding
-from memai.ranking import reciprocal_rank_fusion
 
 # The stop words of the experiments that the baseline was defined by.
 STOP = frozenset(
