@@ -132,6 +132,7 @@ def _repair(store: Store) -> list[str]:
     except Damaged:
         store.forget_vectors()
         renewed = _renew(store, model)
+    store.settle()
     notes.append(f"{renewed} memories got new vectors.")
     return notes
 

@@ -79,7 +79,7 @@ def import_memories(
     if dry_run:
         tally.notes.append(DRY)
     else:
-        store.fold_log()
+        store.settle()
     return tally.answer(dry_run=dry_run)
 
 

@@ -48,7 +48,7 @@ def reembed(store: Store, *, model: Model | None = None) -> Reembedded:
             last = store.clear_spaces(_BATCH, last)
         if not last:
             break
-    store.fold_log()
+    store.settle()
     counts = store.counts()
     return Reembedded(name, done, counts.passages)
 

@@ -1,11 +1,11 @@
-"""Looking for damage: in the structure, the words, the vectors, and in what was remembered.
+"""Looking for damage: in the structure, the words, and in what was remembered; see `vector_checks`.
 
 Each class of damage has its own remedy: words, indexes and vectors are made again from the
 memories (`memai doctor --fix`), the rest comes back from a backup (`memai recover`).
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -16,13 +16,13 @@ from memai.records import Finding
 from memai.store import Progress, schema
 from memai.store.columns import COLUMNS, MEMORY, memory_of, row_of
 from memai.store.driver import value
-from memai.store.overview import CURRENT_SPACE, Overview
-from memai.store.sums import checksum, vector_checksum
+from memai.store.findings import damage, fixable, vectors, words
+from memai.store.sums import checksum
 from memai.store.terms import Terms
 from memai.store.ticking import ticking
+from memai.store.vector_checks import VectorChecks
 
 _BATCH = 1000
-_SHOWN = 5
 
 # Tables of small rows with a checksum over all their columns: name, columns, what it holds.
 _SMALL = (
@@ -39,7 +39,7 @@ _SMALL = (
 )
 
 
-class Checks(Overview, Terms):
+class Checks(VectorChecks, Terms):
     """What doctor asks of the store."""
 
     def check(self, *, deep: bool, progress: Progress | None = None) -> list[Finding]:
@@ -54,7 +54,7 @@ class Checks(Overview, Terms):
             self._check_vectors,
         ]
         if deep:
-            steps += [self._check_terms, self._check_sums]
+            steps += [self._check_terms, self._check_sums, self._check_packed]
         for number, step in enumerate(steps):
             try:
                 with ticking(self.raw(), progress, number, len(steps) + deep):
@@ -106,7 +106,7 @@ class Checks(Overview, Terms):
         for name in names:
             if name is not None and name.startswith(schema.WORD_INDEXES):
                 return words(f"A word index is damaged: {line}.")
-            if name in ("vectors", "passages", "passages_memory"):
+            if name in ("vectors", "passages", "passages_memory", "packed"):
                 return vectors(f"The vectors are damaged: {line}.")
             if name in self._index_names():
                 return fixable("index", f"An index is damaged: {line}.")
@@ -136,7 +136,7 @@ class Checks(Overview, Terms):
         for (kind, name), made in wanted.items():
             if present.get((kind, name)) != made:
                 message = f"The {kind} {name} is missing or altered."
-                derived = name.startswith(schema.WORD_INDEXES + schema.WORD_TRIGGERS)
+                derived = name.startswith(schema.DERIVED_TABLES + schema.DERIVED_TRIGGERS)
                 if derived or kind == "index":
                     found.append(words(message))
                 else:
@@ -184,76 +184,11 @@ class Checks(Overview, Terms):
                 found.append(words(f"Terms of {index} do not match the memories: {wrong}."))
         return found
 
-    # --- vectors ------------------------------------------------------------------------------
-
-    def _check_vectors(self) -> list[Finding]:
-        """Look at the lengths of the vectors and for memories that have none."""
-        found = []
-        wrong = self.number(
-            "SELECT count(*) FROM vectors v LEFT JOIN spaces s ON s.id = v.space_id"
-            " WHERE s.id IS NULL"
-            " OR v.embedding IS NOT NULL AND length(v.embedding) <> 4 * s.dim"
-        )
-        if wrong:
-            found.append(vectors(f"{wrong} vectors have the wrong length."))
-        missing = self.without_vectors()
-        if missing:
-            found.append(
-                Finding(
-                    "problem",
-                    "missing-vectors",
-                    f"{missing} memories have no vectors: search finds them by words only.",
-                    "memai reembed",
-                )
-            )
-        partly = self.number(
-            f"SELECT count(DISTINCT p.memory_id) FROM passages p JOIN passages q"
-            f" ON q.memory_id = p.memory_id JOIN vectors v ON v.passage_id = q.id"
-            f" AND v.space_id = {CURRENT_SPACE} WHERE NOT EXISTS(SELECT 1 FROM vectors w"
-            " WHERE w.passage_id = p.id)"
-        )
-        if partly:
-            found.append(vectors(f"{partly} memories lack the vectors of some passages."))
-        bare = self.number(
-            "SELECT count(*) FROM memories m"
-            " WHERE NOT EXISTS(SELECT 1 FROM passages p WHERE p.memory_id = m.id)"
-        )
-        if bare:
-            found.append(vectors(f"{bare} memories have no passages."))
-        return found
-
-    def _vector_faults(self) -> Iterator[str]:
-        """Yield what is wrong with each vector, from its bytes."""
-        import numpy as np
-
-        last = (0, 0)
-        while batch := self.all(
-            "SELECT v.passage_id, v.space_id, v.embedding, v.tokens, v.crc, s.dim FROM vectors v"
-            " JOIN spaces s ON s.id = v.space_id WHERE (v.passage_id, v.space_id) > (?, ?)"
-            " ORDER BY v.passage_id, v.space_id LIMIT ?",
-            (*last, _BATCH),
-        ):
-            for passage_id, space_id, embedding, tokens, crc, _ in batch:
-                # A flipped bit may have made a number or a text of it.
-                kinds = isinstance(embedding, bytes | None) and isinstance(tokens, bytes)
-                if not kinds or vector_checksum(passage_id, space_id, embedding, tokens) != crc:
-                    yield f"The vector of passage {passage_id} was altered on disk."
-            sound = [r for r in batch if isinstance(r[2], bytes) and len(r[2]) == 4 * r[5]]
-            for dim in {row[5] for row in sound}:
-                own = [row for row in sound if row[5] == dim]
-                matrix = np.frombuffer(b"".join(row[2] for row in own), dtype="<f4")
-                with np.errstate(all="ignore"):
-                    lengths = np.linalg.norm(matrix.reshape(-1, dim), axis=1)
-                for row, length in zip(own, lengths.tolist(), strict=True):
-                    if not abs(length - 1) < 1e-3:  # also true of what is no number
-                        yield f"The vector of passage {row[0]} has length {length:g}, not 1."
-            last = batch[-1][:2]
-
     # --- what was remembered ------------------------------------------------------------------
 
     def _check_sums(self) -> list[Finding]:
         """Compare every row beside the memories with its checksum."""
-        found = [vectors(fault) for fault in _few(self._vector_faults())]
+        found = self._check_vector_sums()
         for table, columns, what in _SMALL:
             altered = self._altered(table, columns)
             if altered and table == "passages":
@@ -314,35 +249,3 @@ class Checks(Overview, Terms):
             return [damage("content", f"The memory {row[1]} was altered on disk.")]
         # Every field has its checksum, so what was made from them is what is wrong.
         return [words(f"What was made from the memory {row[1]} does not fit it.")]
-
-
-def damage(code: str, message: str) -> Finding:
-    """Return a finding that only a backup can heal."""
-    return Finding("damage", code, message, "memai recover FILE, from the last good backup")
-
-
-def fixable(code: str, message: str) -> Finding:
-    """Return a finding about what can be made again from the memories."""
-    return Finding("damage", code, message, "memai doctor --fix")
-
-
-def words(message: str) -> Finding:
-    """Return a finding about the word indexes."""
-    return fixable("words", message)
-
-
-def vectors(message: str) -> Finding:
-    """Return a finding about passages and vectors."""
-    return fixable("vectors", message)
-
-
-def _few(messages: Iterator[str]) -> list[str]:
-    """Return the first few messages, and how many there are besides."""
-    shown: list[str] = []
-    more = 0
-    for message in messages:
-        if len(shown) < _SHOWN:
-            shown.append(message)
-        else:
-            more += 1
-    return shown + ([f"And {more} more vectors are wrong."] if more else [])

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from memai.records import Edit, Where
 
+CURRENT_SPACE = "(SELECT value FROM meta WHERE name = 'space')"
 REPLACED = "EXISTS(SELECT 1 FROM links r WHERE r.to_id = m.id AND r.type = '" + SUPERSEDES + "')"
 MEMORY = (
     "m.id, m.uid, m.type, m.domain, m.session, m.tags, m.status, m.confidence, m.content, m.agent,"

@@ -71,6 +71,11 @@ class Connection:
         with self._translated:
             self._current().executemany(sql, rows)
 
+    def read_blob(self, table: str, column: str, row: int, buffer: Any) -> None:
+        """Read a value that is as long as the buffer into it."""
+        with self._translated, self._current().blob_open("main", table, column, row, False) as blob:
+            blob.read_into(buffer)
+
     def exists(self) -> bool:
         """Whether there is a store with a schema."""
         return self._open(create=False) is not None

@@ -41,14 +41,6 @@ class Erasing(Writing):
         except Busy:  # the removal itself is kept: not an error that changed nothing
             return False
 
-    def fold_log(self) -> None:
-        """Fold the log of a bulk into the file, unless others use it now.
-
-        Whoever opens a file first reads its log: the 20 MB that a bulk may leave take 4 ms.
-        """
-        with suppress(MemaiError, apsw.Error):  # the bulk itself is kept, whatever happens here
-            self._empty_log(0)
-
     def erasing_since(self) -> str | None:
         """Return since when bytes of purged memories wait to leave the disk, None for none."""
         pending = self.meta(ERASE_PENDING)

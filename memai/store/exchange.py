@@ -20,6 +20,7 @@ from memai.records import (
 from memai.store import SpaceChanged
 from memai.store.columns import (
     COLUMNS,
+    CURRENT_SPACE,
     INSERT_EDIT,
     MEMORY,
     condition,
@@ -31,7 +32,6 @@ from memai.store.columns import (
     row_of,
 )
 from memai.store.erasing import Erasing
-from memai.store.overview import CURRENT_SPACE
 from memai.store.sums import checksum
 from memai.store.writing import INSERT_VECTOR, vector_row
 from memai.when import to_micros

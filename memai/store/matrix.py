@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Products = list[tuple["_Block", NDArray[Any]]]
+    Products = list["Product"]
 
 # Rows that are converted and multiplied at a time: a million rows of 256 take 33 ms so, 47 with
 # 512 at a time, and 95 where all are kept as float32, which takes four times the memory.
@@ -20,6 +20,14 @@ _BLOCK = 4096
 _ROUNDING = 1e-5  # what float32 loses in a product of 256 numbers, and more
 OUT_OF_REACH = -3.0
 """A cosine below all others."""
+
+
+class Product(NamedTuple):
+    """The cosines of some rows with a vector, and by how much each may be wrong."""
+
+    ids: NDArray[Any]
+    cosines: NDArray[Any]
+    errors: NDArray[Any]
 
 
 class Reach(NamedTuple):
@@ -56,20 +64,27 @@ class Matrix:
 
     def add(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Add (id, little-endian float32 vector) with ids above `last`, ascending."""
-        np = self._np
-        start = 0
-        while start < len(vectors):
-            if self._filled == _BLOCK:
-                self._blocks.append(_Block(np, self.dim))
-                self._filled = 0
-            part = vectors[start : start + _BLOCK - self._filled]
-            floats = np.frombuffer(b"".join(vector for _, vector in part), "<f4")
-            rows = slice(self._filled, self._filled + len(part))
-            self._blocks[-1].put(rows, [id for id, _ in part], floats.reshape(len(part), -1))
-            self._filled += len(part)
-            start += len(part)
         if vectors:
-            self.last = vectors[-1][0]
+            floats = self._np.frombuffer(b"".join(vector for _, vector in vectors), "<f4")
+            ids = self._np.array([id for id, _ in vectors])
+            self.put(ids, *quantised(floats.reshape(len(vectors), -1)))
+
+    def put(
+        self, ids: NDArray[Any], numbers: NDArray[Any], scales: NDArray[Any], errors: NDArray[Any]
+    ) -> None:
+        """Add quantised rows with ids above `last`, ascending."""
+        start = 0
+        while start < ids.size:
+            if self._filled == _BLOCK:
+                self._blocks.append(_Block(self._np, self.dim))
+                self._filled = 0
+            end = min(ids.size, start + _BLOCK - self._filled)
+            rows, part = slice(self._filled, self._filled + end - start), slice(start, end)
+            self._blocks[-1].put(rows, ids[part], numbers[part], scales[part], errors[part])
+            self._filled += end - start
+            start = end
+        if ids.size:
+            self.last = int(ids[-1])
 
     def forget(self, ids: Collection[int]) -> None:
         """Leave out rows that are no more."""
@@ -97,36 +112,54 @@ class Matrix:
         found = []
         for block in list(self._blocks):
             np.copyto(floats, block.rows)
-            found.append((block, (floats @ query) * block.scales))
+            found.append(Product(block.ids, (floats @ query) * block.scales, block.errors))
         self._spare.append(floats)
         return found
 
-    def nearest(self, products: Products, width: int) -> Reach:
-        """Return rows among which the `width` nearest to the vector of some products are."""
-        np = self._np
-        horizon = OUT_OF_REACH
-        ids: list[NDArray[Any]] = []
-        lows: list[NDArray[Any]] = []
-        highs: list[NDArray[Any]] = []
-        held = 0
-        for block, cosines in products:
-            high = cosines + block.errors
-            kept = np.flatnonzero(high >= horizon)
-            if not kept.size:
-                continue
-            ids.append(block.ids[kept])
-            highs.append(high[kept])
-            lows.append(cosines[kept] - block.errors[kept])
-            held += kept.size
-            if held > 4 * width + _BLOCK // 2:
-                ids, lows, highs, horizon = _pruned(np, ids, lows, highs, width, horizon)
-                held = ids[0].size
-        if not ids:
-            none = np.empty(0)
-            return Reach(none.astype(np.int64), none, none, OUT_OF_REACH)
-        ids, lows, highs, horizon = _pruned(np, ids, lows, highs, width, horizon)
-        order = np.argsort(-(lows[0] + highs[0]), kind="stable")
-        return Reach(ids[0][order], lows[0][order], highs[0][order], horizon)
+
+def nearest(products: Products, width: int) -> Reach:
+    """Return rows among which the `width` nearest to the vector of some products are."""
+    import numpy as np
+
+    horizon = OUT_OF_REACH
+    ids: list[NDArray[Any]] = []
+    lows: list[NDArray[Any]] = []
+    highs: list[NDArray[Any]] = []
+    held = 0
+    for product in products:
+        high = product.cosines + product.errors
+        kept = np.flatnonzero(high >= horizon)
+        if not kept.size:
+            continue
+        ids.append(product.ids[kept])
+        highs.append(high[kept])
+        lows.append(product.cosines[kept] - product.errors[kept])
+        held += kept.size
+        if held > 4 * width + _BLOCK // 2:
+            ids, lows, highs, horizon = _pruned(np, ids, lows, highs, width, horizon)
+            held = ids[0].size
+    if not ids:
+        none = np.empty(0)
+        return Reach(none.astype(np.int64), none, none, OUT_OF_REACH)
+    ids, lows, highs, horizon = _pruned(np, ids, lows, highs, width, horizon)
+    order = np.argsort(-(lows[0] + highs[0]), kind="stable")
+    return Reach(ids[0][order], lows[0][order], highs[0][order], horizon)
+
+
+def quantised(floats: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return unit vectors (rows, dim) as whole numbers of -127 to 127, scales and errors.
+
+    Scales and errors are float32, one a row: a vector is its numbers times its scale, but for less
+    than the error in any product with a unit vector.
+    """
+    import numpy as np
+
+    scales = np.maximum(np.abs(floats).max(axis=1), np.finfo(np.float32).tiny) / np.float32(127)
+    numbers = np.rint(floats / scales[:, None])
+    lost = np.linalg.norm(floats - numbers * scales[:, None], axis=1)
+    # What is compared in the end, 1 - d * d / 2, is off by this where a length is not 1.
+    lost += np.abs(np.square(floats).sum(axis=1) - 1) / 2 + _ROUNDING
+    return numbers, scales, lost
 
 
 class _Block:
@@ -140,16 +173,17 @@ class _Block:
         self.scales: NDArray[Any] = np.zeros(_BLOCK, np.float32)
         self.errors: NDArray[Any] = np.full(_BLOCK, 2 * OUT_OF_REACH, np.float32)
 
-    def put(self, rows: slice, ids: list[int], floats: NDArray[Any]) -> None:
-        """Fill rows with float32 vectors (rows, dim)."""
-        np = self._np
-        scales = np.maximum(np.abs(floats).max(axis=1), np.finfo(np.float32).tiny) / 127
-        numbers = np.rint(floats / scales[:, None])
-        lost = np.linalg.norm(floats - numbers * scales[:, None], axis=1)
-        # What is compared in the end, 1 - d * d / 2, is off by this where a length is not 1.
-        lost += np.abs(np.square(floats).sum(axis=1) - 1) / 2 + _ROUNDING
+    def put(
+        self,
+        rows: slice,
+        ids: NDArray[Any],
+        numbers: NDArray[Any],
+        scales: NDArray[Any],
+        errors: NDArray[Any],
+    ) -> None:
+        """Fill rows."""
         self.ids[rows], self.rows[rows], self.scales[rows] = ids, numbers, scales
-        self.errors[rows] = lost  # last: from here on the rows are seen
+        self.errors[rows] = errors  # last: from here on the rows are seen
 
     def clear(self, rows: NDArray[Any]) -> None:
         """Take rows (a mask) out of reach."""

@@ -16,7 +16,7 @@ import apsw
 from memai import numeric
 from memai.lean import TYPE_CHECKING
 from memai.records import Scored, Where
-from memai.store.columns import condition
+from memai.store.columns import CURRENT_SPACE, condition
 from memai.store.rows import Rows
 from memai.store.transactions import Snapshots
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-_SPACE = "(SELECT value FROM meta WHERE name = 'space')"
-_VECTORS = f"vectors v ON v.passage_id = p.id AND v.space_id = {_SPACE}"
+    from memai.store.rescoring import Seen
+
+_VECTORS = f"vectors v ON v.passage_id = p.id AND v.space_id = {CURRENT_SPACE}"
 # In this order: a filter is applied before any vector is read.
 _JOINED = f"memories m CROSS JOIN passages p ON p.memory_id = m.id CROSS JOIN {_VECTORS}"
 _LISTED = (
@@ -116,14 +117,25 @@ class Nearest(Rows, Snapshots):
 
     def _wide(self, vector: bytes, where: Where, limit: int) -> list[Scored] | None:
         """Look among all passages first; None where that finds too little, or cannot be done."""
+        with self.reading():
+            seen = self._seen()
+            if seen is not None:
+                from memai.store import rescoring
+
+                return rescoring.nearest(self, seen, vector, where, limit)
+        return self._scan(vector, where, limit) if self._load_cosine() else None
+
+    def _seen(self) -> Seen | None:
+        """Return all vectors as there is a quick way to compare them; None for by their rows."""
         if Nearest.searches > _COLD:
             from memai.store import warm
 
-            with self.reading():
-                seen = warm.view(self)
-                if seen is not None:
-                    return warm.nearest(self, seen, vector, where, limit)
-        return self._scan(vector, where, limit) if self._load_cosine() else None
+            return warm.view(self)
+        if self.one("SELECT 1 FROM packed LIMIT 1") is None:
+            return None
+        from memai.store import packed
+
+        return packed.view(self)
 
     def _inside(self, where: Where) -> list[int] | None:
         """Return the memories of a filter by id, if it leaves so few that none else need be read.

@@ -7,10 +7,8 @@ import apsw
 
 from memai.errors import Damaged
 from memai.records import Counts, DomainCount
-from memai.store.columns import Legible, instant
+from memai.store.columns import CURRENT_SPACE, Legible, instant
 from memai.store.rows import Rows
-
-CURRENT_SPACE = "(SELECT value FROM meta WHERE name = 'space')"
 
 
 class Overview(Rows):

@@ -98,8 +98,8 @@ class Store(Protocol):
     def erase_traces(self) -> bool:
         """Make removed bytes leave the disk; false while a reader still holds them."""
 
-    def fold_log(self) -> None:
-        """Leave the store quick to open after a bulk of writes; nothing is lost without it."""
+    def settle(self) -> None:
+        """Make it quick to open and to search after a bulk; nothing is lost without it."""
 
     def erasing_since(self) -> str | None:
         """Return since when removed bytes wait to leave the disk, None if none do."""

@@ -6,6 +6,7 @@ from memai.errors import AmbiguousUid, NoSuchMemory
 from memai.lean import TYPE_CHECKING
 from memai.records import Beginning, Edit, Space
 from memai.store.columns import (
+    CURRENT_SPACE,
     EDIT,
     MEMORY,
     REPLACED,
@@ -156,10 +157,7 @@ class Rows(Connection):
 
     def space(self) -> Space | None:
         """Return the store's embedding space, None while no vector was ever made."""
-        rows = self.all(
-            "SELECT model, sha256, dim, recipe FROM spaces"
-            " WHERE id = (SELECT value FROM meta WHERE name = 'space')"
-        )
+        rows = self.all(f"SELECT model, sha256, dim, recipe FROM spaces WHERE id = {CURRENT_SPACE}")
         return Space(*rows[0]) if rows else None
 
     # --- small --------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from _thread import allocate_lock, start_new_thread
 from itertools import pairwise
 
 from memai.lean import TYPE_CHECKING
+from memai.store.columns import CURRENT_SPACE
 from memai.store.driver import connect
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _MOST = 4  # connections at a time: memory is as fast as it is
 _SQL = (
     "SELECT vec_distance_l2(embedding, :vector) AS d, passage_id FROM vectors NOT INDEXED"
     " WHERE rowid > :after AND rowid <= :last AND embedding IS NOT NULL"
-    " AND space_id = (SELECT value FROM meta WHERE name = 'space')"
+    f" AND space_id = {CURRENT_SPACE}"
     " ORDER BY d, passage_id LIMIT :width"
 )
 _CHANGES = "SELECT value FROM meta WHERE name = 'changes'"

@@ -186,7 +186,28 @@ WHEN old.content IS NOT new.content BEGIN
 END;
 """
 
-_STEP_1 = _TABLES + _WORDS
+# The same of vectors: see `packed`. A block is 1,024 passages, by id.
+_PACKED = """
+CREATE TABLE packed(
+  space_id INTEGER NOT NULL REFERENCES spaces(id) ON DELETE CASCADE,
+  block INTEGER NOT NULL,
+  rows BLOB NOT NULL,  -- those of passages that have no vector are zero
+  PRIMARY KEY(space_id, block)
+) STRICT;
+CREATE TRIGGER packed_insert AFTER INSERT ON vectors BEGIN
+  DELETE FROM packed WHERE space_id = new.space_id AND block = new.passage_id / 1024;
+END;
+-- What is purged must not stay here, nor what an edit left behind, which a purge does not see.
+CREATE TRIGGER packed_delete AFTER DELETE ON vectors BEGIN
+  UPDATE packed SET rows = CAST(
+    substr(rows, 1, old.passage_id % 1024 * (length(rows) / 1024))
+    || zeroblob(length(rows) / 1024)
+    || substr(rows, (old.passage_id % 1024 + 1) * (length(rows) / 1024) + 1) AS BLOB)
+  WHERE space_id = old.space_id AND block = old.passage_id / 1024;
+END;
+"""
+
+_STEP_1 = _TABLES + _WORDS + _PACKED
 
 # Each step brings a file from its index to the next version of the schema.
 STEPS: tuple[str, ...] = (_STEP_1,)
@@ -198,10 +219,14 @@ INDEXED = {
 }
 """What each word index is made of: a table or view, and its columns."""
 WORD_INDEXES = tuple(INDEXED)
-WORDS = _WORDS
-"""How the current schema makes its word indexes and the triggers that fill them."""
-WORD_TRIGGERS = (
-    "memories_insert", "memories_delete", "memories_update_words", "memories_update_grams"
+PACKED = _PACKED
+"""How the current schema packs vectors, and the triggers that keep that in step with them."""
+DERIVED = _WORDS + _PACKED
+"""How the current schema makes what can be made again."""
+DERIVED_TABLES = (*WORD_INDEXES, "packed")
+DERIVED_TRIGGERS = (
+    "memories_insert", "memories_delete", "memories_update_words", "memories_update_grams",
+    "packed_insert", "packed_delete",
 )  # fmt: skip
 
 

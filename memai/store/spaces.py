@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 
 from memai.records import Embedded, Memory, Passage, Space
-from memai.store.columns import MEMORY, memory_of
-from memai.store.overview import CURRENT_SPACE
+from memai.store.columns import CURRENT_SPACE, MEMORY, memory_of
+from memai.store.packed import BLOCK
 from memai.store.writing import Writing, vector_row
 
 _OF_SPACE = (
@@ -96,6 +96,11 @@ class Spaces(Writing):
                 " AND NOT EXISTS(SELECT 1 FROM vectors v WHERE v.space_id = spaces.id)"
             )
             return 0
+        # First, or each of those vectors would be taken out of its block.
+        self.run(
+            f"DELETE FROM packed WHERE block BETWEEN ? AND ? AND space_id <> {CURRENT_SPACE}",
+            (after // BLOCK, last // BLOCK),
+        )
         self.run(
             "DELETE FROM vectors WHERE passage_id > ? AND passage_id <= ?"
             f" AND space_id <> {CURRENT_SPACE}",

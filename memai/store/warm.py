@@ -9,41 +9,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memai.errors import Damaged
-from memai.store.matrix import OUT_OF_REACH, Matrix
-from memai.store.nearest import numbers
+from memai.store import packed
+from memai.store.columns import CURRENT_SPACE
+from memai.store.matrix import Matrix
 from memai.store.transactions import GENERATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
-    from memai.records import Scored, Where
     from memai.store.caches import Caches
+    from memai.store.matrix import Products
     from memai.store.nearest import Nearest
 
 _LEAST = 4096  # passages below which a scan takes 3 ms and numpy is not worth its 25 MB
-_PAGE = 4096  # vectors held as rows at a time: 4 MB
-_GROWTH = 250_000  # vectors read in one search: 0.5 s, so that no single one waits for a million
-_WIDEST = 65_536  # candidates beyond which reading all of a filter is quicker
-_SPACE = "(SELECT value FROM meta WHERE name = 'space')"
 
 
 class View:
     """The matrix of a store as one of its states sees it."""
 
     def __init__(self, matrix: Matrix, caches: Caches) -> None:
-        self.matrix = matrix
+        self._matrix = matrix
         self._caches = caches
         self._changes = caches.changes
         self._forgotten = caches.forgotten
+
+    def products(self, vector: bytes) -> Products:
+        """Return the products of all vectors with a unit vector, little-endian float32."""
+        return self._matrix.products(vector)
 
     def forget(self, ids: Sequence[int]) -> bool:
         """Take out what this state of the store does not have; false if a newer one was seen."""
         with self._caches.lock:
             if not self._as_seen():
                 return False
-            self.matrix.forget(ids)
+            self._matrix.forget(ids)
             self._caches.forgotten += 1
             self._forgotten = self._caches.forgotten
             return True
@@ -56,7 +55,7 @@ class View:
     def _as_seen(self) -> bool:
         kept = self._caches
         return (
-            kept.matrix is self.matrix
+            kept.matrix is self._matrix
             and kept.changes == self._changes
             and (kept.forgotten == self._forgotten)
         )
@@ -86,73 +85,17 @@ def _bring_up(store: Nearest, caches: Caches) -> None:
     if caches.matrix is None:
         rows = store.all(
             "SELECT s.dim, (SELECT max(passage_id) FROM vectors) FROM spaces s"
-            f" WHERE s.id = {_SPACE}"
+            f" WHERE s.id = {CURRENT_SPACE}"
         )
         if not rows or (rows[0][1] or 0) < _LEAST:
             return
         caches.matrix = Matrix(rows[0][0])
     matrix = caches.matrix
     caches.complete = False
-    for _ in range(0, _GROWTH, _PAGE):
-        found = store.all(
-            f"SELECT passage_id, embedding FROM vectors WHERE space_id = {_SPACE}"
-            " AND passage_id > ? AND embedding IS NOT NULL ORDER BY passage_id LIMIT ?",
-            (matrix.last, _PAGE),
-        )
-        if any(len(vector) != 4 * matrix.dim for _, vector in found):
-            raise Damaged(path=store.path, reason="a vector in it has a wrong length")
-        matrix.add(found)
-        if len(found) < _PAGE:
-            caches.complete = True
-            break
+    for part in packed.read(store, matrix.dim, matrix.last):
+        matrix.put(*part)
+    caches.complete = True
     buried = store.one("SELECT count(*) FROM tombstones")
     if buried != caches.buried:
         matrix.keep(store.one("SELECT group_concat(passage_id) FROM vectors") or "")
         caches.buried, caches.forgotten = buried, caches.forgotten + 1
-
-
-def nearest(
-    store: Nearest, seen: View, vector: bytes, where: Where, limit: int
-) -> list[Scored] | None:
-    """Return memories by the cosine of their best passage; None where only a scan can tell."""
-    width = limit + limit // 4  # where one in five is archived, one look will do
-    products = seen.matrix.products(vector)
-    while width <= _WIDEST:
-        reach = seen.matrix.nearest(products, width)
-        # The rows of the likely first say how far is far enough: that halves what is in reach.
-        first, rest, horizon = reach.ids[:width], reach.ids[width:], reach.horizon
-        compared = _compared(store, vector, first)
-        if len(compared) == width:
-            horizon = max(horizon, min(score for score, _ in compared))
-            rest = rest[reach.highs[width:] >= horizon]
-        compared += _compared(store, vector, rest)
-        gone = {*first.tolist(), *rest.tolist()} - {id for _, id in compared}
-        if gone:
-            if not seen.forget(sorted(gone)):
-                return None
-            continue
-        # What is at the horizon or nearer is all there; of what is behind it some is not.
-        near = [(score, id) for score, id in compared if score >= horizon]
-        found = store.joined(near, where)
-        if len(found) >= limit or reach.horizon == OUT_OF_REACH:
-            return found[:limit] if seen.holds() else None
-        # So many more as would do if what is inside lay evenly.
-        width = max(4 * width, int(1.3 * width * limit / max(1, len(found))))
-    return None
-
-
-def _compared(store: Nearest, vector: bytes, ids: Any) -> list[tuple[float, int]]:
-    """Return (cosine, passage) of those passages that there are."""
-    if not ids.size:  # an array of none cannot be bound
-        return []
-    by_itself = store.can_compare()
-    measured = "vec_distance_l2(v.embedding, :vector)" if by_itself else "v.embedding"
-    rows = store.all(
-        f"SELECT {measured}, v.passage_id FROM carray(:ids) c"
-        f" CROSS JOIN vectors v ON v.passage_id = c.value AND v.space_id = {_SPACE}",
-        {"vector": vector, "ids": numbers(ids.tolist())},
-    )
-    if by_itself:
-        return [(1 - d * d / 2, id) for d, id in rows]
-    cosines = store.products([row[0] for row in rows], vector)
-    return [(cosine, id) for cosine, (_, id) in zip(cosines, rows, strict=True)]

@@ -63,7 +63,7 @@ def _fill(path: str, number: int) -> str:
         with opened.writing():
             opened.adopt([(*known, e) for known, e in zip(batch, embedded, strict=True)])
         uid = uid or batch[len(batch) // 2][0].uid
-    opened.fold_log()
+    opened.settle()
     opened.close()
     return uid
 

@@ -26,7 +26,6 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "_COLD", 0)
     monkeypatch.setattr(nearest, "_NARROW", 3)
     monkeypatch.setattr(warm, "_LEAST", 0)
-    monkeypatch.setattr(warm, "_PAGE", 50)
 
 
 @given(
@@ -49,7 +48,7 @@ def test_the_nearest_are_among_what_a_matrix_names(
     made.add([(place + 1, vectors[place].tobytes()) for place in range(half)])
     made.add([(place + 1, vectors[place].tobytes()) for place in range(half, rows)])
     made.forget(gone)
-    reach = made.nearest(made.products(query.tobytes()), width)
+    reach = matrix.nearest(made.products(query.tobytes()), width)
     ids, horizon = reach.ids, reach.horizon
     cosines = {place + 1: float(vectors[place] @ query) for place in range(rows)}
     left = sorted(cosines.keys() - gone, key=lambda one: -cosines[one])
@@ -59,7 +58,7 @@ def test_the_nearest_are_among_what_a_matrix_names(
     for id, low, high in zip(ids.tolist(), reach.lows, reach.highs, strict=True):
         assert low <= cosines[id] <= high
     made.keep(",".join(str(id) for id in left[:3]))
-    assert set(made.nearest(made.products(query.tobytes()), width).ids.tolist()) <= set(left[:3])
+    assert set(matrix.nearest(made.products(query.tobytes()), width).ids.tolist()) <= set(left[:3])
 
 
 def a_memory(chance: random.Random) -> Memory:
@@ -186,7 +185,7 @@ def test_what_was_purged_leaves_the_memory_of_a_process(
         other.remove(made[3].uid, made[3].created_at)
     store.by_meaning(vector, Where(), 3)
     (kept,) = [c for c in caches._known.values() if c.matrix is not None]
-    reach = kept.matrix.nearest(kept.matrix.products(vector), 1000)
+    reach = matrix.nearest(kept.matrix.products(vector), 1000)
     assert len(reach.ids) == len(list(store.vectors(EVERYTHING))) == 58
 
 

@@ -1,0 +1,78 @@
+"""Keeping vectors packed, once there are so many that looking through their rows takes long."""
+
+from __future__ import annotations
+
+from memai.lean import TYPE_CHECKING
+from memai.store.columns import CURRENT_SPACE
+from memai.store.transactions import Transactions
+
+if TYPE_CHECKING:
+    from typing import Any
+
+LEAST = 250_000
+"""Passages from which on a first search is quicker with blocks, in spite of importing numpy."""
+
+_AT_ONCE = 8  # blocks of one transaction: others wait for 40 ms
+
+
+class Packing(Transactions):
+    """What is packed, and whether it is what it should be."""
+
+    def pack(self) -> None:
+        """Pack what is not packed yet, but for the last passages until they fill a block."""
+        missing = self._missing_blocks()
+        for start in range(0, len(missing), _AT_ONCE):
+            with self.writing():
+                for space, block, dim in missing[start : start + _AT_ONCE]:
+                    if str(space) != self.one(f"SELECT {CURRENT_SPACE}"):
+                        return  # another process has embedded all of it anew
+                    made = self._packed(space, block, dim)
+                    values = (space, block, made)
+                    if made is not None:
+                        self.run("INSERT OR IGNORE INTO packed VALUES(?, ?, ?)", values)
+
+    def differing_blocks(self) -> int:
+        """Return how many blocks are not what the vectors say."""
+        from memai.store import packed
+
+        wrong = 0
+        for space, block, dim in self.all(
+            "SELECT p.space_id, p.block, s.dim FROM packed p LEFT JOIN spaces s ON s.id = space_id"
+        ):
+            with self.reading():
+                kept: Any = self.all(
+                    "SELECT rows FROM packed WHERE (space_id, block) = (?, ?)", (space, block)
+                )
+                made = self._packed(space, block, dim) if dim else None
+                if kept:  # else another process has dropped it meanwhile
+                    wrong += made is None or not packed.alike(kept[0][0], made, dim)
+        return wrong
+
+    def _missing_blocks(self) -> list[tuple[int, int, int]]:
+        """Return (space, block, dimension) of what is not packed and will not grow any more."""
+        from memai.store.packed import BLOCK
+
+        rows = self.all(
+            "SELECT id, dim, (SELECT max(id) FROM passages) FROM spaces"
+            f" WHERE id = {CURRENT_SPACE} AND (SELECT max(id) FROM passages) >= ?",
+            (LEAST,),
+        )
+        if not rows:
+            return []
+        space, dim, last = rows[0]
+        known = {
+            row[0] for row in self.all("SELECT block FROM packed WHERE space_id = ?", (space,))
+        }
+        return [(space, block, dim) for block in range((last + 1) // BLOCK) if block not in known]
+
+    def _packed(self, space: int, block: int, dim: int) -> bytes | None:
+        """Return a block made of the vectors there are; None where one has a wrong length."""
+        from memai.store import packed
+
+        vectors = self.all(
+            "SELECT passage_id, embedding FROM vectors WHERE space_id = ? AND passage_id >= ?"
+            " AND passage_id < ? AND embedding IS NOT NULL ORDER BY passage_id",
+            (space, block * packed.BLOCK, (block + 1) * packed.BLOCK),
+        )
+        sound = all(isinstance(v, bytes) and len(v) == 4 * dim for _, v in vectors)
+        return packed.pack(vectors, dim) if sound else None
