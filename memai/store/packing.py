@@ -19,21 +19,23 @@ class Packing(Transactions):
     """What is packed, and whether it is what it should be."""
 
     def pack(self) -> None:
-        """Pack what is not packed yet, but for the last passages until they fill a block."""
+        """Pack what is not packed yet."""
+        from memai.store.packed import pack
+
         missing = self._missing_blocks()
         for start in range(0, len(missing), _AT_ONCE):
             with self.writing():
                 for space, block, dim in missing[start : start + _AT_ONCE]:
                     if str(space) != self.one(f"SELECT {CURRENT_SPACE}"):
                         return  # another process has embedded all of it anew
-                    made = self._packed(space, block, dim)
-                    values = (space, block, made)
-                    if made is not None:
+                    vectors = self._vectors_of(space, block, dim)
+                    if vectors is not None:
+                        values = (space, block, pack(vectors, dim))
                         self.run("INSERT OR IGNORE INTO packed VALUES(?, ?, ?)", values)
 
     def differing_blocks(self) -> int:
         """Return how many blocks are not what the vectors say."""
-        from memai.store import packed
+        from memai.store.packed import alike, pack
 
         wrong = 0
         for space, block, dim in self.all(
@@ -43,13 +45,17 @@ class Packing(Transactions):
                 kept: Any = self.all(
                     "SELECT rows FROM packed WHERE (space_id, block) = (?, ?)", (space, block)
                 )
-                made = self._packed(space, block, dim) if dim else None
+                vectors = self._vectors_of(space, block, dim) if dim else None
                 if kept:  # else another process has dropped it meanwhile
-                    wrong += made is None or not packed.alike(kept[0][0], made, dim)
+                    wrong += vectors is None or not alike(kept[0][0], pack(vectors, dim), dim)
         return wrong
 
     def _missing_blocks(self) -> list[tuple[int, int, int]]:
-        """Return (space, block, dimension) of what is not packed and will not grow any more."""
+        """Return (space, block, dimension) of what is not packed and is worth it.
+
+        The last passages are not until they fill a block, nor is what edits have left less than
+        half full.
+        """
         from memai.store.packed import BLOCK
 
         rows = self.all(
@@ -63,16 +69,26 @@ class Packing(Transactions):
         known = {
             row[0] for row in self.all("SELECT block FROM packed WHERE space_id = ?", (space,))
         }
-        return [(space, block, dim) for block in range((last + 1) // BLOCK) if block not in known]
+        return [
+            (space, block, dim)
+            for block in range((last + 1) // BLOCK)
+            if block not in known
+            and self.one(
+                "SELECT count(*) FROM vectors WHERE space_id = ?"
+                " AND passage_id >= ? AND passage_id < ?",
+                (space, block * BLOCK, (block + 1) * BLOCK),
+            )
+            >= BLOCK // 2
+        ]
 
-    def _packed(self, space: int, block: int, dim: int) -> bytes | None:
-        """Return a block made of the vectors there are; None where one has a wrong length."""
-        from memai.store import packed
+    def _vectors_of(self, space: int, block: int, dim: int) -> list[tuple[int, bytes]] | None:
+        """Return the (passage, vector) of a block, None where a vector has a wrong length."""
+        from memai.store.packed import BLOCK
 
         vectors = self.all(
             "SELECT passage_id, embedding FROM vectors WHERE space_id = ? AND passage_id >= ?"
             " AND passage_id < ? AND embedding IS NOT NULL ORDER BY passage_id",
-            (space, block * packed.BLOCK, (block + 1) * packed.BLOCK),
+            (space, block * BLOCK, (block + 1) * BLOCK),
         )
         sound = all(isinstance(v, bytes) and len(v) == 4 * dim for _, v in vectors)
-        return packed.pack(vectors, dim) if sound else None
+        return vectors if sound else None

@@ -75,6 +75,8 @@ class Upkeep(Checks, Erasing):
         with self.writing():
             for index in schema.WORD_INDEXES:
                 self.run(f"INSERT INTO {index}({index}) VALUES('optimize')")
+            self.run("DELETE FROM packed")  # of what edits have left holes in
+        self.pack()
         self._vacuum()
         return before, self._bytes()
 

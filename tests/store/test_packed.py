@@ -198,6 +198,22 @@ def test_damage_in_a_block_is_found_and_mended(
     check(filled, monkeypatch)
 
 
+def test_blocks_that_edits_emptied_are_given_up(
+    filled: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compacting makes them anew where they are worth their space, and the rest is read by rows."""
+    emptied = list(filled.memories(range(1, 300)).values())
+    with filled.writing():
+        for one in emptied:
+            edit = Edit(1, one.created_at, "t", None, {})
+            filled.change(one._replace(version=2), edit, embedded(one.content))
+    assert blocks(filled) == [0, 1]
+    filled.compact()
+    assert blocks(filled) == [1]
+    check(filled, monkeypatch)
+    assert filled.check(deep=True) == []
+
+
 def test_small_stores_are_not_packed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Below a quarter of a million passages a scan is as quick, and takes no space."""
     monkeypatch.undo()
