@@ -18,7 +18,7 @@ _AT_ONCE = 8  # blocks of one transaction: others wait for 40 ms
 class Packing(Transactions):
     """What is packed, and whether it is what it should be."""
 
-    def pack(self) -> None:
+    def pack_vectors(self) -> None:
         """Pack what is not packed yet."""
         from memai.store.packed import pack
 

@@ -27,7 +27,7 @@ class Upkeep(Checks, Erasing):
         Whoever opens a file first reads its log: the 20 MB that a bulk may leave take 4 ms.
         """
         with suppress(MemaiError, apsw.Error):  # the bulk itself is kept, whatever happens here
-            self.pack()
+            self.pack_vectors()
             self._empty_log(0)
 
     def rebuild(self) -> None:
@@ -76,7 +76,7 @@ class Upkeep(Checks, Erasing):
             for index in schema.WORD_INDEXES:
                 self.run(f"INSERT INTO {index}({index}) VALUES('optimize')")
             self.run("DELETE FROM packed")  # of what edits have left holes in
-        self.pack()
+        self.pack_vectors()
         self._vacuum()
         return before, self._bytes()
 
