@@ -22,10 +22,14 @@ _DENSE = 8  # rows for each posting up to which a sum for every row is quicker t
 
 
 class Postings(NamedTuple):
-    """The rows that hold a phrase, ascending, and how often each does."""
+    """Rows that hold a phrase, ascending, and how often each does.
+
+    All of them, or those among some rows: `rows` says how many hold it in the whole index.
+    """
 
     ids: NDArray[Any]
     counts: NDArray[Any]
+    rows: int
     last: int = 0
     """The highest row there was."""
 
@@ -65,11 +69,23 @@ def postings(listed: str, last: int, before: Postings | None = None) -> Postings
     occurrences.sort()
     firsts = np.flatnonzero(np.diff(occurrences, prepend=-1))
     counts = np.diff(firsts, append=occurrences.size)
-    found = Postings(_small(occurrences[firsts]), _small(counts), last)
-    if before is None:
-        return found
-    ids = np.concatenate([before.ids, found.ids])
-    return Postings(ids, np.concatenate([before.counts, found.counts]), last)
+    ids, counts = _small(occurrences[firsts]), _small(counts)
+    if before is not None:
+        ids = np.concatenate([before.ids, ids])
+        counts = np.concatenate([before.counts, counts])
+    return Postings(ids, counts, ids.size, last)
+
+
+def postings_among(held: Sequence[tuple[int, int]], rows: int) -> Postings:
+    """Return the postings of a phrase among some rows from (row, how often), in any order.
+
+    `rows` is how many rows hold it in the whole index.
+    """
+    numeric.prepare()
+    import numpy as np
+
+    ids, counts = np.array(sorted(held), np.int64).reshape(-1, 2).T
+    return Postings(_small(ids), _small(counts), rows)
 
 
 def _small(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -129,10 +145,10 @@ def scores(
 
     ids, weights = [], []
     for phrase in phrases:
-        held, counts, _ = phrase
+        held, counts = phrase.ids, phrase.counts
         if among is not None:
             held, counts = _those(phrase, among)
-        idf = log((known.rows - phrase.ids.size + 0.5) / (phrase.ids.size + 0.5))
+        idf = log((known.rows - phrase.rows + 0.5) / (phrase.rows + 0.5))
         count = counts.astype(np.float64)
         length = _B * known.by_id[held] / known.average
         weight = count * (_K1 + 1) / (count + _K1 * (1 - _B + length))

@@ -11,7 +11,7 @@ from support import embedded, memory
 from memai import queries
 from memai.queries import Clause, WordQuery
 from memai.records import Edit, Memory, Scored, Where
-from memai.store import Store, bm25, words
+from memai.store import Store, bm25, postings, words
 
 VOCABULARY = (
     "deploy deployed deploying fails queue queues café 重跑 gen-itgc foo_bar v1.2.3".split()
@@ -70,10 +70,14 @@ def keep(store: Store, memories: list[Memory]) -> None:
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_scores_are_those_of_fts5(
-    store: Store, both: Callable[..., tuple[list[Scored], list[Scored]]], seed: int
+    store: Store,
+    both: Callable[..., tuple[list[Scored], list[Scored]]],
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
 ) -> None:
     """Every score and place is the same, in every filter, after writes and removals too."""
     chance = random.Random(seed)
+    monkeypatch.setattr(postings, "_MANY", chance.choice([0, 30_000]))
     made = [a_memory(chance) for _ in range(chance.choice([2, 30, 60]))]
     keep(store, made)
     for turn in range(4):
