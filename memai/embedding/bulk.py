@@ -6,7 +6,7 @@ import json
 import os
 import re
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from memai.embedding.wordpiece import ASCII_WORD, MAX_TOKENS
 
 if TYPE_CHECKING:
     from numpy import float32
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 _BATCH = 1024
 _MEMO_WORDS = 50_000  # about 10 MB
@@ -114,23 +114,17 @@ def _ascii_words(text: str) -> list[str]:
     return ASCII_WORD.findall(text.lower())
 
 
-def cosines(
-    table: Table, tokens: Sequence[int], among: Collection[int], at_least: float
-) -> list[dict[int, float]]:
-    """Return for each of some tokens its cosine with others, 0 for one below 0."""
+def cosines(table: Table, tokens: Sequence[int], among: ArrayLike) -> NDArray[float32]:
+    """Return the cosines of some tokens with others, (tokens, among), 0 for those below 0."""
     numeric.prepare()
     import numpy as np
 
     rows, _ = rows_and_scales(table)
     inverse = _inverse_lengths(table)
-    ids = np.fromiter(among, np.int64, len(among))
-    asked = np.fromiter(tokens, np.int64, len(tokens))
+    ids, asked = np.asarray(among, np.int64), np.asarray(tokens, np.int64)
     units = rows[asked].astype(np.float32) * inverse[asked, None]
-    products = units @ rows[ids].astype(np.float32).T
-    found = []
-    for row in np.clip(products * inverse[ids], 0, 1):
-        kept = row >= at_least  # one in twenty: making the others Python's would cost more
-        found.append(dict(zip(ids[kept].tolist(), row[kept].tolist(), strict=True)))
+    products = units @ rows.take(ids, 0).astype(np.float32).T  # `rows[ids]` takes twice the time
+    found: NDArray[float32] = np.clip(products * inverse[ids], 0, 1)
     return found
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from memai import numeric
 from memai.embedding.bulk import without_surrogates
 from memai.embedding.table import pack
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import ArrayLike, NDArray
 
 
 class Foreign:
@@ -46,14 +51,11 @@ class Foreign:
         """See `Embedder.tokens`."""
         return array("H")
 
-    def cosines(
-        self,
-        tokens: Sequence[int],
-        among: Collection[int],  # noqa: ARG002
-        at_least: float = 0.0,  # noqa: ARG002
-    ) -> list[dict[int, float]]:
+    def cosines(self, tokens: Sequence[int], among: ArrayLike) -> NDArray[float32]:
         """See `Embedder.cosines`."""
-        return [{} for _ in tokens]
+        import numpy as np
+
+        return np.zeros((len(tokens), np.size(among)), np.float32)
 
     def rows(self, tokens: Collection[int]) -> None:
         """See `Embedder.rows`."""

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Collection, Sequence
 
+    from numpy import float32
+    from numpy.typing import ArrayLike, NDArray
+
 
 class Embedder(Protocol):
     """What a loaded model offers; safe to use from several threads."""
@@ -41,13 +44,10 @@ class Embedder(Protocol):
         Empty for a model whose tokens are not offered one by one.
         """
 
-    def cosines(
-        self, tokens: Sequence[int], among: Collection[int], at_least: float = 0.0
-    ) -> list[dict[int, float]]:
-        """Return for each of some tokens its cosine (0 if negative) with tokens of `among`.
+    def cosines(self, tokens: Sequence[int], among: ArrayLike) -> NDArray[float32]:
+        """Return the cosines (0 if negative) of some tokens with others, (tokens, among).
 
-        Those below `at_least` are left out. Exact, and needs numpy. Empty for a model whose tokens
-        are not offered.
+        Exact, and needs numpy. All 0 for a model whose tokens are not offered.
         """
 
     def rows(self, tokens: Collection[int]) -> tuple[bytes, ...] | None:

@@ -16,6 +16,9 @@ from memai.lean import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from numpy import float32
+    from numpy.typing import ArrayLike, NDArray
+
     from memai.embedding.bulk import Bulk
 
 BULK_CHARACTERS = 60_000
@@ -73,13 +76,11 @@ class Static:
         """See `Embedder.tokens`."""
         return self._offered(self._words.read(text).ids)
 
-    def cosines(
-        self, tokens: Sequence[int], among: Collection[int], at_least: float = 0.0
-    ) -> list[dict[int, float]]:
+    def cosines(self, tokens: Sequence[int], among: ArrayLike) -> NDArray[float32]:
         """See `Embedder.cosines`."""
         from memai.embedding.bulk import cosines
 
-        return cosines(self._table, tokens, among, at_least)
+        return cosines(self._table, tokens, among)
 
     def rows(self, tokens: Collection[int]) -> tuple[bytes, ...] | None:
         """See `Embedder.rows`."""

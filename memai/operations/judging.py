@@ -42,8 +42,8 @@ def judged(
     found = evidence(ranked, scores, read.covered([one.id for one in ranked]))
     best = ranked[0].id
     texts = [read.texts.of(one.id) for one in ranked[:_FIRST]]
-    whole = holding(read.weights, read.near, texts[0])
     first = [set(tokens) for tokens in texts]
+    whole = holding(read.weights, read.texts.near(first[0]), texts[0])
     # The weights without the lengths are the inverse document frequencies among the candidates.
     rare = {t: weight / read.lengths[t] if weight else 0.0 for t, weight in read.weights.items()}
     named = _names(words.text, model)

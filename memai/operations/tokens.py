@@ -30,19 +30,18 @@ class Reading(NamedTuple):
     """Candidates read token by token.
 
     `lengths` says how much each token of the question says, `weights` how much it counts among the
-    candidates, `near` which tokens are near it; `beside` names the candidates, whose tokens and
-    those of their neighbours are in `texts`.
+    candidates; `beside` names the candidates, whose tokens and those of their neighbours are in
+    `texts`.
     """
 
     lengths: dict[int, float]
     weights: dict[int, float]
-    near: dict[int, dict[int, float]]
     texts: Texts
     beside: dict[int, Neighbours]
 
     def scores(self) -> dict[int, float]:
         """Return what late interaction says of the candidates."""
-        return self.texts.interaction(self.weights, self.near, self.beside)
+        return self.texts.interaction(self.weights, self.beside)
 
     def heads(
         self, model: Embedder, glances: Mapping[int, Glance], ids: Sequence[int]
@@ -53,12 +52,13 @@ class Reading(NamedTuple):
         """
         first = [id for id in ids[:_FIRST] if id in self.beside]
         heads = {id: model.tokens(readable(late.head(glances[id].beginning))) for id in first}
-        return late.late_interaction(self.weights, self.near, heads)
+        near = self.texts.near(set().union(*heads.values()))
+        return late.late_interaction(self.weights, near, heads)
 
     def covered(self, ids: Sequence[int]) -> float:
         """Return the share of the question that is covered by one of the first of some memories."""
         first = {id: Neighbours() for id in ids[:_FIRST] if id in self.beside}
-        found = self.texts.interaction(self.lengths, self.near, first)
+        found = self.texts.interaction(self.lengths, first)
         return max(found.values(), default=0.0)
 
 
@@ -72,17 +72,12 @@ def read(
     """Read candidates, in this order, and what stands beside them."""
     lengths = query_tokens(model, words)
     if not lengths:
-        return Reading({}, {}, {}, Texts({}), {})
+        return Reading({}, {}, Texts({}, {}), {})
     sides = store.neighbours(ids, _REACH)
     around = {one for both in sides.values() for side in both for one in side}
     passages = store.tokens([*ids, *sorted(around - set(ids))])
     joined = {id: b"".join([part[2] for part in parts]) for id, parts in passages.items()}
-    if "numpy" in sys.modules:
-        from memai.ranking.arrays import ArrayTexts
-
-        texts: Texts = ArrayTexts(joined)
-    else:
-        texts = Texts(joined)
+    texts = _texts(store, model, lengths, joined)
     nobody: tuple[list[int], list[int]] = ([], [])
     beside = {
         id: Neighbours(
@@ -91,9 +86,8 @@ def read(
         for id in ids
         if texts.holds(id) and id in glances
     }
-    weights = late.token_weights(lengths, texts.frequencies(lengths, beside), len(beside))
-    near = _near(store, model, lengths, texts.distinct())
-    return Reading(lengths, weights, near, texts, beside)
+    weights = late.token_weights(lengths, texts.frequencies(beside), len(beside))
+    return Reading(lengths, weights, texts, beside)
 
 
 def query_tokens(model: Embedder, words: WordQuery) -> dict[int, float]:
@@ -105,22 +99,24 @@ def query_tokens(model: Embedder, words: WordQuery) -> dict[int, float]:
     return {token: weights[token] for token in first}
 
 
-def _near(
-    store: Store, model: Embedder, tokens: Collection[int], among: list[int]
-) -> dict[int, dict[int, float]]:
-    """Return for each token of a query those near it, exactly.
+def _texts(
+    store: Store, model: Embedder, asked: Collection[int], memories: Mapping[int, bytes]
+) -> Texts:
+    """Return the tokens of memories, compared exactly with those of a query.
 
     A process that has numpy uses it; one that has not lets the engine compare the vectors.
     """
-    asked = list(tokens)
     if "numpy" not in sys.modules:
-        rows, compared = model.rows(asked), model.rows(among)
+        tokens, among = list(asked), late.distinct(memories)
+        rows, compared = model.rows(tokens), model.rows(among)
         pairs = None
         if rows is not None and compared is not None:
             pairs = store.cosines(rows, compared, late.NEAR)
         if pairs is not None:
-            near: dict[int, dict[int, float]] = {token: {} for token in asked}
+            near: dict[int, dict[int, float]] = {token: {} for token in tokens}
             for place, other, cosine in pairs:
-                near[asked[place]][among[other]] = cosine
-            return near
-    return dict(zip(asked, model.cosines(asked, among, late.NEAR), strict=True))
+                near[tokens[place]][among[other]] = cosine
+            return Texts(memories, near)
+    from memai.ranking.arrays import ArrayTexts
+
+    return ArrayTexts(memories, asked, lambda others: model.cosines(list(asked), others))

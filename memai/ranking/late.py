@@ -40,11 +40,22 @@ def head(text: str) -> str:
     return line if len(line) <= 80 and len(line) < len(text) else ""
 
 
-class Texts:
-    """The tokens of memories, by the engine's ids."""
+def distinct(memories: Mapping[int, bytes]) -> list[int]:
+    """Return which tokens these memories have, ascending."""
+    return sorted(set(array("H", b"".join(memories.values()))))
 
-    def __init__(self, memories: Mapping[int, bytes]) -> None:
+
+class Texts:
+    """The tokens of memories, by the engine's ids, and for each token of a query those near it.
+
+    `near` has them with their cosines.
+    """
+
+    def __init__(
+        self, memories: Mapping[int, bytes], near: Mapping[int, Mapping[int, float]]
+    ) -> None:
         self._tokens = {id: array("H", joined) for id, joined in memories.items()}
+        self._near = near
 
     def holds(self, id: int) -> bool:
         """Whether there are tokens of this memory."""
@@ -54,28 +65,28 @@ class Texts:
         """Return the tokens of this memory in order, none if there are none."""
         return self._tokens.get(id, ())
 
-    def distinct(self) -> list[int]:
-        """Return which tokens there are, ascending."""
-        return sorted(set(array("H", b"".join(self._tokens.values()))))
+    def near(self, tokens: Collection[int]) -> Mapping[int, Mapping[int, float]]:  # noqa: ARG002
+        """Return for each token of the query those near it with their cosines.
 
-    def frequencies(self, tokens: Collection[int], ids: Collection[int]) -> dict[int, int]:
-        """Return how many of these memories hold each of these tokens."""
-        frequency = dict.fromkeys(tokens, 0)
+        Those of some distinct tokens at least, all of which the memories have.
+        """
+        return self._near
+
+    def frequencies(self, ids: Collection[int]) -> dict[int, int]:
+        """Return how many of these memories hold each token of the query."""
+        frequency = dict.fromkeys(self._near, 0)
         for id in ids:
             for token in frequency.keys() & set(self._tokens[id]):
                 frequency[token] += 1
         return frequency
 
     def interaction(
-        self,
-        weights: Mapping[int, float],
-        near: Mapping[int, Mapping[int, float]],
-        beside: Mapping[int, Neighbours],
+        self, weights: Mapping[int, float], beside: Mapping[int, Neighbours]
     ) -> dict[int, float]:
         """Return what `late_interaction` says of the memories in `beside`."""
         needed = {*beside, *(one for both in beside.values() for side in both for one in side)}
         memories = {id: self._tokens[id] for id in needed}
-        return late_interaction(weights, near, memories, beside)
+        return late_interaction(weights, self._near, memories, beside)
 
 
 def token_weights(
