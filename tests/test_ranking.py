@@ -35,6 +35,13 @@ def test_fusion_orders_every_candidate_once(routes):
     assert all(-1e-9 <= one.score <= 1 + 1e-9 for one in ranked)
 
 
+@given(routes, routes)
+def test_the_order_alone_is_that_of_fusion(routes, lifts):
+    """Whoever asks for nothing but the order gets the same."""
+    lifts = {f"lifted {name}": some for name, some in lifts.items()}
+    assert ranking.order(routes, lifts) == [one.id for one in ranking.fuse(routes, lifts)]
+
+
 @given(routes)
 def test_parts_add_up(routes):
     """What the routes gave to a memory adds up to its score."""
@@ -58,12 +65,11 @@ def test_one_route_alone_keeps_its_order(scores):
 
 
 @given(scores)
-def test_scale_reaches_from_0_to_1(scores):
+def test_the_scores_of_a_route_reach_from_0_to_1(scores):
     """Scaled scores lie between 0 and 1, and the highest is 1."""
-    scaled = ranking.scale(scores)
-    assert scaled.keys() == scores.keys()
-    assert all(0 <= value <= 1 for value in scaled.values())
-    assert not scaled or max(scaled.values()) == 1
+    ranked = ranking.fuse({"words": scores})
+    assert all(0 <= one.score <= 1 for one in ranked)
+    assert not ranked or max(one.score for one in ranked) == 1
 
 
 def test_a_lift_is_added_and_shown():

@@ -67,15 +67,14 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     }
     glances = store.glances(sorted(ids))
     lifts = _lifts(asked, found, glances)
-    ranked = ranking.fuse(scores, lifts)
     reading = None
     if not isinstance(model, NoModel) and vector is not None:
-        read = tokens.read(store, model, asked.words, [one.id for one in ranked[:_LATE]], glances)
+        likely = ranking.order(scores, lifts)[:_LATE]
+        read = tokens.read(store, model, asked.words, likely, glances)
         scores["late"] = read.scores()
-        ranked = ranking.fuse(scores, lifts)
-        scores["head"] = read.heads(model, glances, [one.id for one in ranked])
-        ranked = ranking.fuse(scores, lifts)
+        scores["head"] = read.heads(model, glances, ranking.order(scores, lifts))
         reading = (read, model)
+    ranked = ranking.fuse(scores, lifts)
     if asked.newer:
         ranked = _newer(store, ranked, glances)
     known = judging.judged(store, asked.words, ranked, scores, reading)

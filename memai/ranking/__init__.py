@@ -21,7 +21,7 @@ from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.queries import STOP_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Literal
 
 WEIGHTS: Mapping[str, float] = {"late": 0.5, "meaning": 0.28, "words": 0.12, "head": 0.1}
@@ -62,19 +62,6 @@ def versions(one: str, other: str) -> bool:
     return said[0] == said[1] or [] in said
 
 
-def scale(scores: Mapping[int, float]) -> dict[int, float]:
-    """Bring scores to 0 (the lowest) to 1 (the highest); all 1 when they are equal.
-
-    Reciprocal ranks lose 3 against this, z-scores gain nothing.
-    """
-    if not scores:
-        return {}
-    low, high = min(scores.values()), max(scores.values())
-    if not high > low:
-        return dict.fromkeys(scores, 1.0)
-    return {id: (score - low) / (high - low) for id, score in scores.items()}
-
-
 def named(head: str, words: Collection[str]) -> float:
     """Return the share of the words of a head that are among these words (folded), 0 to 1.
 
@@ -95,27 +82,55 @@ def fuse(
 ) -> list[Ranked]:
     """Merge the raw scores of the routes into one order, best first, ties by id.
 
-    The scores of a route are scaled and weighted by `WEIGHTS`; one a route has not counts as its
-    lowest. Routes without any scores leave their share to the others, so scores run from 0 to 1,
-    to which `lifts` are added, by the name of each.
+    The scores of a route are scaled to 0 (the lowest) to 1 (the highest, and all where they are
+    equal) and weighted by `WEIGHTS`; one a route has not counts as its lowest. Reciprocal ranks
+    lose 3 against this, z-scores gain nothing. Routes without any scores leave their share to the
+    others, so scores run from 0 to 1, to which `lifts` are added, by the name of each.
     """
-    # One order of adding, so that the same scores give the same sums to the last bit.
-    used = {name: routes[name] for name in WEIGHTS if routes.get(name)}
-    total = sum(WEIGHTS[name] for name in used)
     parts: dict[int, dict[str, float]] = {}
-    for name, scores in used.items():
-        share = WEIGHTS[name] / total
-        for id, value in scale(scores).items():
-            parts.setdefault(id, {})[name] = share * value
-    for name, lifted in (lifts or {}).items():
-        for id, lift in lifted.items():
-            parts.setdefault(id, {})[name] = lift
-    return _ordered(Ranked(id, sum(given.values()), given) for id, given in parts.items())
+    for name, given in _given(routes, lifts or {}):
+        for id, value in given:
+            parts.setdefault(id, {})[name] = value
+    totals = {id: sum(given.values()) for id, given in parts.items()}
+    return [Ranked(id, totals[id], parts[id]) for id in _best_first(totals)]
 
 
-def _ordered(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """Sort by score, those that differ by less than rounding by id."""
-    return sorted(ranked, key=lambda one: (-round(one.score, 6), one.id))
+def order(
+    routes: Mapping[str, Mapping[int, float]],
+    lifts: Mapping[str, Mapping[int, float]] | None = None,
+) -> list[int]:
+    """Return the ids alone as `fuse` orders them, in half the time."""
+    totals: dict[int, float] = {}
+    for _, given in _given(routes, lifts or {}):
+        for id, value in given:
+            totals[id] = totals.get(id, 0) + value
+    return _best_first(totals)
+
+
+def _given(
+    routes: Mapping[str, Mapping[int, float]], lifts: Mapping[str, Mapping[int, float]]
+) -> Iterator[tuple[str, Iterable[tuple[int, float]]]]:
+    """Yield what each route and each lift gives to memories.
+
+    In one order of adding, so that the same scores give the same sums to the last bit.
+    """
+    used = [name for name in WEIGHTS if routes.get(name)]
+    total = sum(WEIGHTS[name] for name in used)
+    for name in used:
+        share, scores = WEIGHTS[name] / total, routes[name]
+        low, high = min(scores.values()), max(scores.values())
+        if high > low:
+            width = high - low
+            yield name, [(id, share * ((one - low) / width)) for id, one in scores.items()]
+        else:
+            yield name, [(id, share) for id in scores]
+    for name, lifted in lifts.items():
+        yield name, lifted.items()
+
+
+def _best_first(scores: Mapping[int, float]) -> list[int]:
+    """Sort ids by their scores, those that differ by less than rounding by themselves."""
+    return [id for _, id in sorted([(-round(score, 6), id) for id, score in scores.items()])]
 
 
 def sink(ranked: Sequence[Ranked], contradicted: Sequence[Ranked]) -> list[Ranked]:
@@ -155,7 +170,7 @@ def prefer_newer(
                 gain = max(gain, lead + 1e-6)
         parts = {**low.parts, "newer": gain} if gain else low.parts
         lifted.append(Ranked(low.id, low.score + gain, parts))
-    return _ordered(lifted)
+    return sorted(lifted, key=lambda one: (-round(one.score, 6), one.id))
 
 
 def match_source(routes: Collection[str]) -> Literal["fts", "vec", "both"]:
