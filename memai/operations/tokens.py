@@ -75,17 +75,16 @@ def read(
         return Reading({}, {}, Texts({}, {}), {})
     sides = store.neighbours(ids, _REACH)
     around = {one for both in sides.values() for side in both for one in side}
-    passages = store.tokens([*ids, *sorted(around - set(ids))])
-    joined = {id: b"".join([part[2] for part in parts]) for id, parts in passages.items()}
-    texts = _texts(store, model, lengths, joined)
-    nobody: tuple[list[int], list[int]] = ([], [])
-    beside = {
-        id: Neighbours(
-            *([one for one in side if texts.holds(one)] for side in sides.get(id, nobody))
-        )
-        for id in ids
-        if texts.holds(id) and id in glances
-    }
+    memories = store.tokens([*around.union(ids)])
+    texts = _texts(store, model, lengths, memories)
+    beside = {}
+    for id in ids:
+        if id in memories and id in glances:
+            before, after = sides.get(id, ((), ()))
+            beside[id] = Neighbours(
+                [one for one in before if one in memories],
+                [one for one in after if one in memories],
+            )
     weights = late.token_weights(lengths, texts.frequencies(beside), len(beside))
     return Reading(lengths, weights, texts, beside)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from memai import numeric
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from memai.ranking.late import Neighbours
 
 _TOKENS = 1 << 16
+_NOBODY = 0
+"""The id of no memory: the neighbour of those that have none."""
 
 
 class ArrayTexts(Texts):
@@ -34,9 +37,11 @@ class ArrayTexts(Texts):
 
         self._np = np
         self._asked = list(asked)
-        self._place = dict(zip(memories, range(len(memories)), strict=True))
-        self._joined = np.frombuffer(b"".join(memories.values()), np.uint16)
-        self._sizes = np.fromiter(map(len, memories.values()), np.int64, len(memories)) // 2
+        parts = [*memories.values(), b""]
+        self._place = dict(zip([*memories, _NOBODY], range(len(parts)), strict=True))
+        # As wide as indexes are: narrower ones are converted by each look-up.
+        self._joined = np.frombuffer(b"".join(parts), np.uint16).astype(np.int64)
+        self._sizes = np.fromiter(map(len, parts), np.int64, len(parts)) // 2
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._owner = np.repeat(np.arange(self._sizes.size), self._sizes)
         present = np.zeros(_TOKENS, bool)
@@ -44,17 +49,16 @@ class ArrayTexts(Texts):
         distinct = np.flatnonzero(present)
         near = cosines(distinct)
         near = np.where(near >= NEAR, near, 0)
-        telling = np.flatnonzero(near.any(axis=0))
+        some = near.any(axis=0)
+        telling = distinct[some]
         # Of each token its row of cosines, the first for all that are near to nothing.
-        self._number = np.zeros(_TOKENS, np.int32)
-        self._number[distinct[telling]] = np.arange(1, telling.size + 1)
+        self._number = np.zeros(_TOKENS, np.int64)
+        self._number[telling] = np.arange(1, telling.size + 1)
         self._gains = np.zeros((telling.size + 1, len(self._asked)), np.float32)
-        self._gains[1:] = near[:, telling].T
-        self._rows, self._firsts, self._counts = self._blocks()
-
-    def holds(self, id: int) -> bool:
-        """See `Texts.holds`."""
-        return id in self._place and bool(self._sizes[self._place[id]])
+        self._gains[1:] = near[:, some].T
+        self._counts = np.maximum(1, -(-self._sizes // BLOCK))
+        self._firsts = np.cumsum(self._counts) - self._counts
+        self._rows = self._blocks(telling)
 
     def of(self, id: int) -> Sequence[int]:
         """See `Texts.of`."""
@@ -77,13 +81,12 @@ class ArrayTexts(Texts):
     def frequencies(self, ids: Collection[int]) -> dict[int, int]:
         """See `Texts.frequencies`."""
         np = self._np
-        number = np.zeros(_TOKENS, np.uint16)
-        number[self._asked] = np.arange(1, len(self._asked) + 1)
-        numbers = number[self._joined]
-        at = np.flatnonzero(numbers)
-        held = np.zeros((self._sizes.size, len(self._asked) + 1), bool)
-        held[self._owner[at], numbers[at]] = True
-        counts = held[self._places(ids)].sum(axis=0)[1:].tolist()
+        number = np.zeros(_TOKENS, np.int64)
+        number[self._asked] = np.arange(len(self._asked))
+        at = self._where(self._asked)
+        held = np.zeros((self._sizes.size, len(self._asked)), bool)
+        held[self._owner[at], number[self._joined[at]]] = True
+        counts = held[self._places(ids)].sum(axis=0).tolist()
         return dict(zip(self._asked, counts, strict=True))
 
     def interaction(
@@ -113,46 +116,41 @@ class ArrayTexts(Texts):
         places: NDArray[Any] = self._np.array([self._place[id] for id in ids], self._np.int64)
         return places
 
-    def _blocks(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return the best cosine of each block to each query token, and whose the blocks are.
+    def _where(self, tokens: NDArray[Any] | list[int]) -> NDArray[Any]:
+        """Return where among all joined some tokens are."""
+        wanted = self._np.zeros(_TOKENS, bool)
+        wanted[tokens] = True
+        places: NDArray[Any] = self._np.flatnonzero(wanted.take(self._joined))
+        return places
 
-        That is (blocks + 1, query tokens), the last row zero; the first block of each memory, and
-        how many it has, one at least.
+    def _blocks(self, telling: NDArray[Any]) -> NDArray[Any]:
+        """Return the best cosine of each block to each query token, (blocks, query tokens).
+
+        `telling` are the tokens that have any. The last block is that of nobody, and zero.
         """
         np = self._np
-        counts = np.maximum(1, -(-self._sizes // BLOCK))
-        firsts = np.cumsum(counts) - counts
-        rows = np.zeros((int(counts.sum()) + 1, len(self._asked)))
-        numbers = self._number[self._joined]
-        at = np.flatnonzero(numbers)
+        rows: NDArray[Any] = np.zeros((int(self._counts.sum()), len(self._asked)))
+        at = self._where(telling)
         if at.size:
             memory = self._owner[at]
-            block = firsts[memory] + (at - self._starts[memory]) // BLOCK
+            block = self._firsts[memory] + (at - self._starts[memory]) // BLOCK
             begins = np.flatnonzero(np.diff(block, prepend=-1))
-            gains = self._gains.take(numbers[at], 0)
+            gains = self._gains.take(self._number[self._joined[at]], 0)
             rows[block[begins]] = np.maximum.reduceat(gains, begins, axis=0)
-        return rows, firsts, counts
+        return rows
 
     def _context(self, beside: Mapping[int, Neighbours]) -> NDArray[Any]:
         """Return what neighbours add to each memory, (memories, query tokens)."""
         np = self._np
-        rows, firsts, counts = self._rows, self._firsts, self._counts
+        rows = self._rows
         context: NDArray[Any] = np.zeros((len(beside), rows.shape[1]))
-        reach = max((len(side) for both in beside.values() for side in both), default=0)
-        for step in range(reach):
-            for side in (0, 1):
-                there = [
-                    (place, self._place[both[side][step]])
-                    for place, both in enumerate(beside.values())
-                    if len(both[side]) > step
-                ]
-                if not there:
-                    continue
-                place, other = np.array(there).T
-                one, two = firsts[other], counts[other] - 1
+        for side in (0, 1):
+            steps = zip_longest(*[both[side] for both in beside.values()], fillvalue=_NOBODY)
+            for step, others in enumerate(steps):
+                other = self._places(others)
+                first, last = self._firsts[other], self._counts[other] - 1
                 # The two blocks nearest to the memory: the last before it, the first after it.
-                two = one + np.minimum(two, 1) if side else one + np.maximum(two - 1, 0)
-                one = one if side else firsts[other] + counts[other] - 1
-                said = BESIDE ** (step + 1) * np.maximum(rows[one], rows[two])
-                context[place] = np.maximum(context[place], said)
+                one, two = (0, np.minimum(last, 1)) if side else (np.maximum(last - 1, 0), last)
+                said = BESIDE ** (step + 1) * np.maximum(rows[first + one], rows[first + two])
+                np.maximum(context, said, out=context)
         return context

@@ -57,10 +57,6 @@ class Texts:
         self._tokens = {id: array("H", joined) for id, joined in memories.items()}
         self._near = near
 
-    def holds(self, id: int) -> bool:
-        """Whether there are tokens of this memory."""
-        return bool(self._tokens.get(id))
-
     def of(self, id: int) -> Sequence[int]:
         """Return the tokens of this memory in order, none if there are none."""
         return self._tokens.get(id, ())

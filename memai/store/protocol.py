@@ -178,8 +178,8 @@ class Store(Protocol):
         At most `reach` a side, nearest first, in the order of their times.
         """
 
-    def tokens(self, ids: Sequence[int]) -> dict[int, list[tuple[int, int, bytes]]]:
-        """Return for each memory its passages as (start, end, uint16 token ids)."""
+    def tokens(self, ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the uint16 token ids of each memory that has some, passage after passage."""
 
     def matches(self, ids: Sequence[int], clauses: Sequence[Clause]) -> set[int]:
         """Return those of the memories that hold at least one of these clauses."""
