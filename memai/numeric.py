@@ -1,6 +1,7 @@
 """The import of numpy, tamed: every function that uses it calls `prepare` before."""
 
 import os
+import sys
 
 _CHOSEN = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
 
@@ -12,7 +13,7 @@ def prepare() -> None:
     a vector and a matrix 8 ms instead of 0.17. OpenBLAS reads the variable while it is loaded, so
     it is taken back: what this process starts later decides for itself.
     """
-    if any(name in os.environ for name in _CHOSEN):
+    if "numpy" in sys.modules or any(name in os.environ for name in _CHOSEN):
         return
     os.environ[_CHOSEN[0]] = "1"
     try:
