@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from memai.lean import TYPE_CHECKING
+from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.queries import STOP_WORDS
 from memai.text import RUN_KINDS, bare, compose, segmenter, stem, tokens_of
 
@@ -84,30 +85,40 @@ def outline(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int,
 _SENTENCE_START = r"(?:^|[.!?]\s+|[。\uff01\uff1f]\s*|\n\s*)(?=\S)"
 
 
-def _wanted(query: WordQuery) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the stems and the beginnings of words that a query marks."""
+class _Wanted(NamedTuple):
+    """The stems and the beginnings of words that a query marks; `both` in one."""
+
+    stems: frozenset[str]
+    beginnings: tuple[str, ...]
+    both: tuple[str, ...]
+
+
+@lru_cache(maxsize=16)  # asked for by every hit of an answer
+def _wanted(query: WordQuery) -> _Wanted:
+    """Return what a query marks."""
     stems = {
         stem(bare(token))
         for clause in query.clauses
         for token in clause.tokens
         if len(clause.tokens) == 1 or token not in STOP_WORDS
     }
-    return frozenset(stems), tuple(bare(c.tokens[-1]) for c in query.clauses if c.prefix)
+    beginnings = tuple(bare(c.tokens[-1]) for c in query.clauses if c.prefix)
+    return _Wanted(frozenset(stems), beginnings, (*stems, *beginnings))
 
 
 def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[int, int, str]]:
     """Return (start, end, key) of each word of the span that the query asks for."""
-    stems, beginnings = _wanted(query)
+    stems, beginnings, both = _wanted(query)
     if not stems:
         return []
     found: list[tuple[int, int, str]] = []
-    initials = {word[0] for word in (*stems, *beginnings) if word}
     # Nothing but Latin words can hold what is asked in ASCII.
     for segment in segmenter(text, latin=query.text.isascii()).finditer(text, *span):
+        word = segment[0]
+        if not word.lower().startswith(both) and _is_plain(word):
+            continue  # a stem is how its word begins: that is all to be known of most words
         kind, (start, end) = segment.lastgroup or "", segment.span()
-        if kind == "latin" and _is_plain(segment[0]) and segment[0][0].lower() not in initials:
-            continue  # a stem begins as its word does: half of the time
-        composed = compose(segment[0])
+        composed = compose(word)
         tokens = tokens_of(kind, composed)
         paired = kind in RUN_KINDS and len(composed) == end - start
         for number, token in enumerate(map(bare, tokens)):

@@ -10,7 +10,7 @@ from texts import ANYTHING, TEXTS
 
 from memai.likeness import likeness, read
 from memai.queries import MAX_CLAUSES, word_query
-from memai.text import fold, index_words, words_beside
+from memai.text import fold, index_words, segments, words_beside
 
 
 @given(TEXTS)
@@ -28,6 +28,13 @@ def test_words_are_clean_and_stable(text: str) -> None:
 def test_the_fast_path_agrees_with_the_general_one(text: str) -> None:
     """ASCII text gives the same words whether or not a foreign character follows it."""
     assert index_words(text + " é") == (index_words(text) + " é").strip()
+
+
+@given(st.lists(st.sampled_from(["C++", "c#", "#", ".NET", ".net", ".Net", "x", "9", " "])))
+def test_names_of_languages_are_cut_alike_by_every_pattern(pieces: list[str]) -> None:
+    """Texts that may name one are cut as those are that have other letters too."""
+    text = "".join(pieces)
+    assert [*segments(text), *segments(" é")] == list(segments(text + " é"))
 
 
 def tokens(texts: list[str]) -> list[list[tuple[int, str]]]:

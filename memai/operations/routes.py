@@ -101,7 +101,8 @@ def _lifts(
 ) -> dict[str, dict[int, float]]:
     """Return what speaks for some candidates besides the routes."""
     said = set(ranking.names(asked.words.text))
-    shares = {id: ranking.named(head(glance.beginning), said) for id, glance in glances.items()}
+    heads = {id: head(glance.beginning) for id, glance in glances.items()}
+    shares = {id: ranking.named(one, said) for id, one in heads.items() if one}
     lifts = {
         "exact": {id: ranking.EXACT * one.score for id, one in found["substring"].items()},
         "named": {id: ranking.NAMED * share for id, share in shares.items() if share},
