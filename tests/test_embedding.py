@@ -370,6 +370,14 @@ def test_cosines_are_exact_and_not_negative(model):
     assert model.cosines(tokens[:1], []).shape == (1, 0)
 
 
+def test_numpy_adds_up_as_plain_python_does(model, monkeypatch):
+    """A process that has imported it gets the same vectors and weights, to the last bit."""
+    text = "The deployment failed at night, and rice was cooking."
+    by_numpy = model.embed(text), [model.weight(token) for token in model.tokens(text)]
+    monkeypatch.delitem(sys.modules, "numpy")
+    assert by_numpy == (model.embed(text), [model.weight(token) for token in model.tokens(text)])
+
+
 def test_rare_words_weigh_more_than_common_ones(model):
     """A token's weight grows with what it says."""
     the, of, kubernetes, rice = map(model.weight, model.tokens("the of kubernetes rice"))

@@ -67,8 +67,10 @@ def postings(listed: str, last: int, before: Postings | None = None) -> Postings
 
     occurrences = np.fromstring(listed, np.int64, sep=",")
     occurrences.sort()
-    firsts = np.flatnonzero(np.diff(occurrences, prepend=-1))
-    counts = np.diff(firsts, append=occurrences.size)
+    begins = np.ones(occurrences.size + 1, bool)  # of each row, and the end of the last
+    np.not_equal(occurrences[1:], occurrences[:-1], out=begins[1:-1])
+    edges = np.flatnonzero(begins)
+    firsts, counts = edges[:-1], edges[1:] - edges[:-1]
     ids, counts = _small(occurrences[firsts]), _small(counts)
     if before is not None:
         ids = np.concatenate([before.ids, ids])
