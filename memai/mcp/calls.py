@@ -50,12 +50,11 @@ class Calls:
         except Exception as error:  # noqa: BLE001 - a client gets an answer whatever happens
             return answers.failure(error, name[:80], taken)
 
-    def writes(self, name: str) -> bool:
-        """Whether a tool of this name may change the store."""
+    def writing(self) -> frozenset[str]:
+        """Return the names, without prefix, of the tools that may change the store."""
         from memai.mcp import offer
 
-        operation = offer.named(self.profile, name)
-        return operation is not None and not operation.reads
+        return offer.writing()
 
     def tools(self) -> list[dict[str, Any]]:
         """Return the tools as `tools/list` sends them."""

@@ -27,6 +27,11 @@ def listed(profile: Profile) -> list[Operation]:
     ]
 
 
+def writing() -> frozenset[str]:
+    """Return the names, without prefix, of the tools that may change the store."""
+    return frozenset(name for op in OPERATIONS if not op.reads for name in (tool_name(op), op.name))
+
+
 def named(profile: Profile, name: str) -> Operation | None:
     """Return the operation that a tool's name means, with or without the prefix."""
     plain = name.removeprefix(profile.prefix)

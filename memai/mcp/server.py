@@ -30,6 +30,7 @@ class Backend:
         self.sdk = sdk
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="memai-read")
         self._writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="memai-write")
+        self._writing: frozenset[str] | None = None
         self._session = "mcp-" + os.urandom(5).hex()
 
     async def do(self, function: Any, *arguments: Any, writes: bool = False) -> Any:
@@ -41,7 +42,9 @@ class Backend:
 
     async def tool(self, name: str, arguments: Any, caller: Caller) -> Any:
         """Call a tool, whose faults are answers too."""
-        writes = await self.do(self.calls.writes, name)
+        if self._writing is None:  # once: each way to a thread and back takes 0.1 ms
+            self._writing = await self.do(self.calls.writing)
+        writes = name.removeprefix(self.calls.profile.prefix) in self._writing
         return await self.do(self.calls.tool, name, arguments, caller, writes=writes)
 
     async def ask(self, function: Any, *arguments: Any, **data: str) -> Any:
