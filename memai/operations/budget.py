@@ -7,7 +7,7 @@ from memai.limits import UNBOUNDED
 from memai.records import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
 
     Item = TypeVar("Item")
@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 
 def size(record: Any) -> int:
     """Return the bytes a record takes as JSON, as both faces send it."""
-    import json
+    if not _encode:
+        import json
 
-    return len(json.dumps(to_json(record), ensure_ascii=False, separators=(",", ":")).encode()) + 1
+        _encode.append(json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode)
+    return len(_encode[0](to_json(record)).encode()) + 1
+
+
+_encode: list[Callable[[Any], str]] = []  # made once: `json.dumps` makes one each time
 
 
 def fitting(items: Iterable[Item], budget: int) -> list[Item]:
