@@ -35,6 +35,13 @@ def test_fusion_orders_every_candidate_once(routes):
     assert all(-1e-9 <= one.score <= 1 + 1e-9 for one in ranked)
 
 
+@given(st.dictionaries(ids, st.floats(0, 1) | st.sampled_from([0.5, 0.5000003, 0.5000008])))
+def test_scores_that_are_equal_but_for_rounding_are_in_the_order_of_ids(lift):
+    """So that how sums were added up decides nothing."""
+    ranked = ranking.fuse({}, {"lift": lift})
+    assert ranked == sorted(ranked, key=lambda one: (-round(one.score, 6), one.id))
+
+
 @given(routes, routes)
 def test_the_order_alone_is_that_of_fusion(routes, lifts):
     """Whoever asks for nothing but the order gets the same."""

@@ -77,14 +77,15 @@ def read(
     around = {one for both in sides.values() for side in both for one in side}
     memories = store.tokens([*around.union(ids)])
     texts = _texts(store, model, lengths, memories)
+    unread = around - memories.keys()
     beside = {}
     for id in ids:
         if id in memories and id in glances:
             before, after = sides.get(id, ((), ()))
-            beside[id] = Neighbours(
-                [one for one in before if one in memories],
-                [one for one in after if one in memories],
-            )
+            if unread:
+                before = [one for one in before if one not in unread]
+                after = [one for one in after if one not in unread]
+            beside[id] = Neighbours(before, after)
     weights = late.token_weights(lengths, texts.frequencies(beside), len(beside))
     return Reading(lengths, weights, texts, beside)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import exp, log
+from operator import mul
 
 from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.ranking import NAMED
@@ -96,14 +97,15 @@ def evidence(
     words = sorted(found.values(), reverse=True)
     near = sorted((found.get(one.id, 0.0) for one in first), reverse=True)
     own = found.get(best.id, 0.0)
-    chances = [exp(8 * (one.score - best.score)) for one in ranked]
+    behind = [8 * (one.score - best.score) for one in ranked]
+    chances = [*map(exp, behind)]
     total = sum(chances)
     shares = [one.parts.get("named", 0.0) / NAMED for one in first]
     return Evidence(
         covered=covered,
         hits=len(ranked),
         gap=best.score - first[-1].score,
-        spread=-sum(x / total * log(x / total) for x in chances if x > 0),
+        spread=log(total) - sum(map(mul, chances, behind)) / total,
         words5=own - _at(words, 4),
         words10=own - _at(words, 9),
         lead5=own - _at(near, 4),
