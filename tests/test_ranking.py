@@ -120,6 +120,18 @@ def test_neighbours_only_add(weights, near, own, other):
     assert alone[1] - 1e-9 <= beside[1] <= alone[1] + 0.8 + 1e-9
 
 
+@given(weights, cosines, texts, st.lists(tokens, max_size=400))
+def test_the_ends_of_a_neighbour_say_all_that_it_says(weights, near, own, other):
+    """What lies between them is not looked at, on neither side."""
+    ends = array("H", late.ends(array("H", other).tobytes()))
+    for sides in (Neighbours(before=[2]), Neighbours(after=[2])):
+        whole, cut = (
+            late.late_interaction(weights, near, {1: own, 2: tokens}, {1: sides})
+            for tokens in (other, ends)
+        )
+        assert whole == cut
+
+
 def test_an_answer_is_found_through_its_question():
     """A turn that answers the turn before it beats the same words after something else."""
     weights, near = {1: 1.0, 2: 1.0}, {1: {1: 1.0}, 2: {2: 1.0}}

@@ -75,7 +75,11 @@ def read(
         return Reading({}, {}, Texts({}, {}), {})
     sides = store.neighbours(ids, _REACH)
     around = {one for both in sides.values() for side in both for one in side}
-    memories = store.tokens([*around.union(ids)])
+    whole = set(ids)
+    memories = {
+        id: tokens if id in whole else late.ends(tokens)
+        for id, tokens in store.tokens([*around | whole]).items()
+    }
     texts = _texts(store, model, lengths, memories)
     unread = around - memories.keys()
     beside = {}

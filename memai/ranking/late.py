@@ -40,6 +40,15 @@ def head(text: str) -> str:
     return line if len(line) <= 80 and len(line) < len(text) else ""
 
 
+def ends(tokens: bytes) -> bytes:
+    """Return what memories beside this one look at of its tokens: two blocks at either end."""
+    block = 2 * BLOCK  # two bytes a token
+    if len(tokens) <= 4 * block:
+        return tokens
+    last = (len(tokens) - 1) // block * block
+    return tokens[: 2 * block] + tokens[last - block :]
+
+
 def distinct(memories: Mapping[int, bytes]) -> list[int]:
     """Return which tokens these memories have, ascending."""
     return sorted(set(array("H", b"".join(memories.values()))))
