@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from memai import folding
@@ -55,6 +55,10 @@ _UNSEEN = (
     "\U000e0000-\U000e01ef]+"
 )
 _CLUSTER = "[^\ue000-\uf8ff][\ue000-\uf8ff]*|[\ue000-\uf8ff]+"
+# Letters, capitals and digits each as one byte, and where in a word a camelCase part may begin.
+_SORTS = b" " * 48 + b"0" * 10 + b" " * 7 + b"A" * 26 + b" " * 6 + b"a" * 26 + b" " * 133
+_HUMPS = (b"aA", b"0A", b"0a", b"AAa")
+_TOO_LONG = b"a" * (_LONGEST_WORD + 1)
 _ARABIC_ARTICLE = "^(?:[وفبك]?ال|لل)(?=.{3})"
 _ENDINGS = "(?:ations?|ments?|ings?|ed|es|s|ly)$"
 _ARABIC_FORMS = str.maketrans("أإآٱىةیک", "اااايهيك")
@@ -195,12 +199,20 @@ def index_words(text: str) -> str:
     return (_ascii_words(text) or (_any_words(text), False))[0]
 
 
+@lru_cache(maxsize=1000)
+def label_words(text: str) -> str:
+    """Return `index_words` of a domain or of tags, which many memories share."""
+    return index_words(text)
+
+
 def words_beside(text: str) -> str | None:
     """Return `index_words` of a text, None where FTS5 finds the same words in the text itself.
 
     That is so of ASCII without camelCase or names such as C++: FTS5 makes it lower case and passes
     over what is neither letter nor digit.
     """
+    if _is_prose(text):
+        return None
     found = None if "\0" in text else _ascii_words(text)
     if found is None:
         return index_words(text)
@@ -208,9 +220,27 @@ def words_beside(text: str) -> str | None:
     return None if same else words
 
 
+def _is_prose(text: str) -> bool:
+    """Whether `text` is ASCII, and each of its words surely is indexed as what it is.
+
+    A glance at bytes in place of a look at each word: 4 microseconds for 300 characters, not 11.
+    """
+    if not _is_unnamed(text) or "\0" in text:
+        return False
+    sorts = text.encode().translate(_SORTS)
+    if any(hump in sorts for hump in _HUMPS):
+        return False
+    return _TOO_LONG not in sorts.lower().replace(b"0", b"a")
+
+
+def _is_unnamed(text: str) -> bool:
+    """Whether a text is ASCII without names such as C++."""
+    return text.isascii() and "++" not in text and "#" not in text and ".net" not in text.lower()
+
+
 def _ascii_words(text: str) -> tuple[str, bool] | None:
     """Return the words of a text and whether FTS5 finds them in it; None if not plain ASCII."""
-    if not text.isascii() or "++" in text or "#" in text or ".net" in text.lower():
+    if not _is_unnamed(text):
         return None
     found = re.findall("[A-Za-z0-9]+", text)
     short = len(max(found, key=len, default="")) <= _LONGEST_WORD

@@ -214,8 +214,8 @@ def row_of(memory: Memory) -> tuple[Any, ...]:
         extra,
         _checksum(memory, created, updated, extra),
         text.words_beside(memory.content),
-        text.index_words(" ".join(memory.tags)),
-        text.index_words(memory.domain or ""),
+        text.label_words(" ".join(memory.tags)),
+        text.label_words(memory.domain or ""),
     )
 
 
