@@ -42,6 +42,21 @@ PRAGMA journal_size_limit = 4194304;
 PRAGMA mmap_size = 0;
 """
 
+# For a bulk, until its log is folded in. Memories come in an order of their own, so each dirties
+# four pages of indexes anywhere in the file: of a million, those of a batch are 24 MB, which stay
+# in memory until it is committed (at first 2 MB, each page was written and read again), and a log
+# that is folded in every 64 MB instead of 4 writes fewer of them twice: together a third less.
+BULK = """
+PRAGMA cache_size = -32000;
+PRAGMA wal_autocheckpoint = 16000;
+PRAGMA journal_size_limit = 67108864;
+"""
+NO_BULK = """
+PRAGMA cache_size = -16000;
+PRAGMA wal_autocheckpoint = 1000;
+PRAGMA journal_size_limit = 4194304;
+"""
+
 # What SQLite says where the schema in the file is not the one that was made there.
 _GONE = ("no such table", "no such column", "has no column named")
 

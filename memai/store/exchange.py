@@ -31,17 +31,21 @@ from memai.store.columns import (
     relation_of,
     row_of,
 )
+from memai.store.driver import BULK
 from memai.store.erasing import Erasing
+from memai.store.schema import WORD_INDEXES
 from memai.store.sums import checksum
 from memai.store.writing import INSERT_VECTOR, vector_row
 from memai.when import to_micros
 
 # Memories of one page of an export: each may be a megabyte.
 _PAGE = 100
-# Of a batch of so many all pages stay in memory until they are committed (16 MB, used only then):
-# with SQLite's 2 MB each is written and read again, 6 microseconds a memory of 100.
+# So many make a bulk; see `driver.BULK`.
 _MANY = 100
-_ROOM = "PRAGMA cache_size = -16000"
+# FTS5 merges the segments that commits leave by fours, and so writes each word five times on its
+# way to a million memories; by eights it is three times, and searches find 20 segments, not 12. At
+# 16 it would merge a whole level at once ("crisismerge"), whoever commits.
+_MERGED, _USUALLY_MERGED = 8, 4
 _INSERT = f"INSERT INTO memories({', '.join(COLUMNS)}) VALUES({', '.join('?' * len(COLUMNS))})"
 
 
@@ -122,7 +126,7 @@ class Exchange(Erasing):
         Raises SpaceChanged.
         """
         if len(memories) >= _MANY:
-            self.run(_ROOM)
+            self.run(BULK)
         known = self._ids([memory.uid for memory, _, _ in memories])
         fresh = [memory for memory, _, _ in memories if memory.uid not in known]
         self._insert_all(fresh)
@@ -241,6 +245,9 @@ class Exchange(Erasing):
         """Add new memories, and their words all at once, which takes half of the time."""
         if not memories:
             return
+        many = len(memories) >= _MANY
+        if many:
+            self._merge_words_by(_MERGED)
         connection = self.raw()
         first = int(self.one("SELECT coalesce(max(id), 0) FROM memories"))
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
@@ -258,6 +265,25 @@ class Exchange(Erasing):
             " SELECT id, content FROM memories WHERE id > ? ORDER BY id",
             (first,),
         )
+        if many:
+            self._merge_words_by(_USUALLY_MERGED)
+
+    def _merge_words_by(self, segments: int) -> None:
+        """Set how many segments of the word indexes are merged at a time, in this transaction.
+
+        FTS5 writes to disk what it was given before, then keeps the setting in a table, out of
+        which it is taken again: it is for this connection, and what it usually is is not there.
+        """
+        connection = self.raw()
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        try:
+            for index in WORD_INDEXES:
+                self.run(
+                    f"INSERT INTO {index}({index}, rank) VALUES('automerge', ?)", (segments,)
+                )
+                self.run(f"DELETE FROM {index}_config WHERE k = 'automerge'")
+        finally:
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
 
     def _embed_all(self, embedded: Sequence[tuple[int, Embedded]]) -> None:
         """Add the passages and vectors of memories, in the store's space as it is now."""

@@ -11,6 +11,7 @@ from memai.records import Backup
 from memai.store import Progress, copies, schema
 from memai.store.checks import Checks
 from memai.store.columns import COLUMNS, MEMORY, memory_of, row_of
+from memai.store.driver import NO_BULK
 from memai.store.erasing import Erasing
 from memai.store.overview import size
 from memai.store.ticking import ticking
@@ -28,6 +29,7 @@ class Upkeep(Checks, Erasing):
         """
         with suppress(MemaiError, apsw.Error):  # the bulk itself is kept, whatever happens here
             self.pack_vectors()
+            self.run(NO_BULK)
             self._empty_log(0)
 
     def rebuild(self) -> None:
