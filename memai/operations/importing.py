@@ -9,7 +9,7 @@ from memai.formats import Incoming
 from memai.operations import embedding_policy, merging, reconciling
 from memai.operations.batches import BATCH, Batch, batches
 from memai.operations.curating import supersedes
-from memai.operations.spelling import POLICY, placed
+from memai.operations.preparing import Prepared, Preparing, spelled
 from memai.operations.tally import Policy, Tally
 from memai.records import Edit, Embedded, Known, Memory, Relation
 from memai.store import Store
@@ -40,18 +40,23 @@ class Plan(NamedTuple):
     yielding: tuple[tuple[Memory, Claim], ...] = ()
 
 
-def take(store: Store, read: Read, policy: Policy, tally: Tally) -> None:
+def take(
+    store: Store, read: Read, policy: Policy, tally: Tally, preparing: Preparing | None = None
+) -> None:
     """Merge a stream of memories into the store, a batch at a time.
 
     `read` gives the stream; it is asked again where relations ran ahead of too many memories.
     """
+    if policy.dry_run:
+        for batch in batches(read()):
+            _rehearse(store, batch, tally)
+        return
     waiting: list[Relation] = []
     dropped = 0
-    for batch in batches(read()):
-        if policy.dry_run:
-            _rehearse(store, batch, tally)
-            continue
-        apart = _keep(store, batch, tally)
+    stream = batches(read())
+    ahead = preparing.ahead(stream) if preparing is not None else ((one, {}) for one in stream)
+    for batch, prepared in ahead:
+        apart = _keep(store, batch, prepared, tally)
         room = _WAITING - len(waiting)
         waiting += apart[:room]
         dropped += len(apart[room:])
@@ -64,25 +69,28 @@ def take(store: Store, read: Read, policy: Policy, tally: Tally) -> None:
             _relate_later(store, waiting[start : start + BATCH], tally)
 
 
-def _keep(store: Store, batch: Batch, tally: Tally) -> list[Relation]:
+def _keep(store: Store, batch: Batch, prepared: Prepared, tally: Tally) -> list[Relation]:
     """Merge one batch in one transaction; return the relations that lead to what is not here."""
 
     def act(model: Embedder | NoModel) -> tuple[list[Plan], set[int], list[Relation]]:
         # Planned and embedded before the lock; where somebody wrote meanwhile, planned again.
         seen = store.meta("changes")
         plans = _plans(store, batch.items)
-        ready = _embedded(store, model, plans)
+        made = _fitting(plans, prepared)
+        ready = _embedded(store, model, plans, made)
         with store.writing():
             if store.meta("changes") != seen:
                 plans = _plans(store, batch.items)
-                ready = _embedded(store, model, plans)
+                made = _fitting(plans, prepared)
+                ready = _embedded(store, model, plans, made)
             store.adopt([(m, store.history(m.uid), None) for m in _yielded(plans)])
             store.adopt(
                 [
                     (plan.memory, plan.history, ready.get(plan.memory.uid))
                     for plan in plans
                     if plan.memory is not None
-                ]
+                ],
+                {uid: one.packed for uid, one in made.items()},
             )
             changed, waiting = _relate(store, plans, batch.relations, tally)
         return plans, changed, waiting
@@ -106,11 +114,7 @@ def _rehearse(store: Store, batch: Batch, tally: Tally) -> None:
 
 def _plans(store: Store, batch: Sequence[Incoming]) -> list[Plan]:
     """Decide what becomes of each memory of a batch."""
-    spelling = store.meta(POLICY)
-    batch = [
-        item._replace(memory=placed(item.memory, spelling)) if item.kind == "foreign" else item
-        for item in batch
-    ]
+    batch = spelled(store, batch)
     known = store.known([item.memory for item in batch])
     plans = [_plan(store, item, known) for item in batch]
     # Who gives up a key to another memory of the batch must not claim it again.
@@ -228,16 +232,29 @@ def _page(incoming: Incoming, ours: Memory, history: tuple[Edit, ...], agent: st
 # --- vectors ------------------------------------------------------------------------------------
 
 
+def _fitting(plans: Sequence[Plan], prepared: Prepared) -> Prepared:
+    """Return what was made of just the memories that will be kept."""
+    found = {}
+    for plan in plans if prepared else ():
+        one = prepared.get(plan.memory.uid) if plan.memory is not None else None
+        if one is not None and one.memory == plan.memory:
+            found[one.memory.uid] = one
+    return found
+
+
 def _embedded(
-    store: Store, model: Embedder | NoModel, plans: Sequence[Plan]
+    store: Store, model: Embedder | NoModel, plans: Sequence[Plan], made: Prepared
 ) -> dict[str, Embedded]:
     """Return the passages of the memories whose text is new here."""
+    space = None if isinstance(model, NoModel) else embedding_policy.space_of(model)
+    found = {uid: one.embedded for uid, one in made.items() if one.embedded.space == space}
     wanted = [plan for plan in plans if plan.memory is not None and _is_new_text(store, plan)]
     memories = [plan.memory for plan in wanted if plan.memory is not None]
-    made = embedding_policy.embed(model, memories)
+    others = [memory for memory in memories if memory.uid not in found]
+    found |= {m.uid: e for m, e in zip(others, embedding_policy.embed(model, others), strict=True)}
     return {
-        memory.uid: _carried(store, plan.incoming, memory, own)
-        for plan, memory, own in zip(wanted, memories, made, strict=True)
+        memory.uid: _carried(store, plan.incoming, memory, found[memory.uid])
+        for plan, memory in zip(wanted, memories, strict=True)
     }
 
 

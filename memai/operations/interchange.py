@@ -12,6 +12,7 @@ from memai.operations import checking, embedding_policy
 from memai.operations.batches import handfuls
 from memai.operations.changing import DRY
 from memai.operations.importing import Read, take
+from memai.operations.preparing import Preparing
 from memai.operations.sources import Source, first_only
 from memai.operations.tally import Policy, Tally, checked
 from memai.records import Imported, Relation, Saved, Where
@@ -67,11 +68,12 @@ def import_memories(
                 reason="memai's own form says of each memory which domain it is in: import it "
                 "without --domain, and move it with 'memai domains rename'."
             )
-        if keep_going or dry_run:
-            read = _leniently(store, opened, policy, tally)
-        else:
-            read = _strictly(store, opened, policy)
-        take(store, read, policy, tally)
+        with Preparing(store) as preparing:
+            if keep_going or dry_run:
+                read = _leniently(store, opened, policy, tally)
+            else:
+                read = _strictly(store, opened, policy, preparing)
+            take(store, read, policy, tally, preparing)
         _bury(store, opened, policy, tally)
     model = embedding_policy.embedder(store) if tally.counts["new"] and not dry_run else None
     if isinstance(model, NoModel):
@@ -144,7 +146,7 @@ class Lines(Iterator[dict[str, Any]]):
 # --- in -----------------------------------------------------------------------------------------
 
 
-def _strictly(store: Store, source: Source, policy: Policy) -> Read:
+def _strictly(store: Store, source: Source, policy: Policy, preparing: Preparing) -> Read:
     """Read and check all of a source; return what gives it again, for it to be kept.
 
     What is small stays in memory, what is large is read twice. Raises Unreadable, SecretFound.
@@ -153,7 +155,7 @@ def _strictly(store: Store, source: Source, policy: Policy) -> Read:
     kept: list[Incoming | Relation] = []
     small = source.size <= _SMALL_BYTES
     before = source.state()
-    for item in _heard(store, source, stream(), 0):
+    for item in preparing.watched(_heard(store, source, stream(), 0), source.size):
         sound = _sound(item, policy)
         if small:
             kept.append(sound)

@@ -5,7 +5,7 @@ stand beside it. Everything an engine is asked within one `writing()` block is k
 at all. Reads see what is committed, or inside `writing()` what the block has done so far.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -215,10 +215,22 @@ class Store(Protocol):
     def relation(self, from_uid: str, type: str, to_uid: str) -> Relation | None:
         """Return what is known of one relation, also that it was taken away."""
 
-    def adopt(self, memories: Sequence[tuple[Memory, Sequence[Edit], Embedded | None]]) -> None:
+    @staticmethod
+    def pack(memory: Memory) -> object:
+        """Return what the engine keeps of a memory in a form of its own, for `adopt`.
+
+        It may be called in another process.
+        """
+
+    def adopt(
+        self,
+        memories: Sequence[tuple[Memory, Sequence[Edit], Embedded | None]],
+        packed: Mapping[str, object] = ...,
+    ) -> None:
         """Keep memories with their whole histories, new or in place of ours; raises SpaceChanged.
 
-        Where no passages are given they stay as they are.
+        Where no passages are given they stay as they are. `packed` is what `pack` gave, by uid, for
+        those of which it was made already.
         """
 
     def tombstones(self) -> Iterator[Tombstone]:

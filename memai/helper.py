@@ -1,0 +1,110 @@
+"""A second process of this program, which computes while this one waits for the engine.
+
+A thread would not do: what computes here holds the interpreter's lock, and with one SQLite took
+twice as long. The process is a fresh interpreter, as forking under threads is not safe; it is
+worth its 0.2 s only for many memories. It keeps nothing that is not made here as well, so it may
+be lost at any moment; and it ends with its pipe, however this process ends.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from types import TracebackType
+from typing import Any, BinaryIO
+
+# The same modules as here, whatever the folder it runs in holds.
+_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from memai.helper import serve; serve()"
+
+
+class Helper(AbstractContextManager["Helper"]):
+    """Calls functions of modules in a second process, one at a time.
+
+    What goes there and comes back is pickled. Where it cannot be had, is lost, or a function fails
+    in it, the answer is None: then the function is to be called here.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._asked = False
+
+    @property
+    def present(self) -> bool:
+        """Whether it can be asked."""
+        return self._process is not None
+
+    def start(self) -> None:
+        """Start the process, unless there is no second core for it."""
+        if not sys.executable or _cores() < 2:
+            return
+        with suppress(OSError):
+            # In a group of its own: Ctrl-C is for this process, which then lets it go.
+            self._process = subprocess.Popen(  # noqa: S603 - this interpreter; arguments are ours
+                [sys.executable, "-P", "-c", _PROGRAM, *sys.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                process_group=0,
+            )
+
+    def ask(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Begin a call. The answer to the one before was taken, or both would wait for ever."""
+        if self._process is None:
+            return
+        assert not self._asked
+        assert self._process.stdin is not None
+        try:
+            pickle.dump((function, arguments), self._process.stdin, pickle.HIGHEST_PROTOCOL)
+            self._process.stdin.flush()
+            self._asked = True
+        except OSError:
+            self.close()
+
+    def answer(self) -> Any:
+        """Return what the function returned that was asked for; None if nothing was, or is lost."""
+        if self._process is None or not self._asked:
+            return None
+        assert self._process.stdout is not None
+        self._asked = False
+        try:
+            return pickle.load(self._process.stdout)  # noqa: S301 - written by this program
+        except (EOFError, OSError, pickle.UnpicklingError):
+            self.close()
+            return None
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        self._asked = False
+        if process is not None:
+            process.kill()
+            with suppress(OSError), process:  # closes its pipes, and waits
+                pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def serve() -> None:
+    """Answer calls on standard input until it ends."""
+    answers: BinaryIO = sys.stdout.buffer
+    sys.stdout = sys.stderr  # whatever prints, only answers are read
+    with suppress(EOFError, OSError):
+        while True:
+            function, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - from its parent
+            pickle.dump(function(*arguments), answers, pickle.HIGHEST_PROTOCOL)
+            answers.flush()
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

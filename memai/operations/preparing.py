@@ -1,0 +1,158 @@
+"""What is made of memories before they are kept, one batch ahead in a second process.
+
+It is what takes half of the time of an import: passages, vectors, rows and their checksums. All of
+it follows from the memory and the model alone, so it may be made of memories that in the end are
+kept otherwise or not at all; then it is not used.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from itertools import chain, islice
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from memai import embedding
+from memai.embedding import NoModel
+from memai.embedding.static import BULK_CHARACTERS
+from memai.errors import MemaiError
+from memai.formats import Incoming
+from memai.helper import Helper
+from memai.operations import embedding_policy
+from memai.operations.batches import Batch, Item
+from memai.operations.spelling import POLICY, placed
+from memai.records import Embedded, Memory, Passage, Space
+from memai.store import Store
+
+# Sources from this size are worth a second process: about 5,000 memories of 300 characters.
+_LARGE_BYTES = 3_000_000
+# Fewer new memories of a batch are as quickly made here; so many say of a source what it holds.
+_SEVERAL = 100
+
+
+class Made(NamedTuple):
+    """What was made of a memory: its passages, and what the engine keeps of it."""
+
+    memory: Memory
+    embedded: Embedded
+    packed: Any
+
+
+Prepared = dict[str, Made]
+
+
+class Preparing(AbstractContextManager["Preparing"]):
+    """Makes what can be made of the memories of one import."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._helper = Helper()
+        self._asked: list[Memory] = []
+        self._model = ""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._helper.close()
+
+    def watched(self, items: Iterator[Item], size: int) -> Iterator[Item]:
+        """Return what is read of a source of so many bytes; start if it will be worth it.
+
+        It is not where the first memories are here already: they are being imported again.
+        """
+        if size < _LARGE_BYTES:
+            return items
+        first = list(islice(items, _SEVERAL))
+        uids = {item.memory.uid for item in first if isinstance(item, Incoming)}
+        if 2 * len(self._store.present(uids)) < len(uids):
+            self._start()
+        return chain(first, items)
+
+    def ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Prepared]]:
+        """Yield each batch with what was made of it, when the next one is being made."""
+        self._helper.answer()  # that it is ready
+        if not self._helper.present:
+            yield from ((batch, {}) for batch in batches)
+            return
+        stream = iter(batches)
+        before: Batch | None = None
+        while True:
+            try:
+                batch = next(stream, None)
+            except MemaiError:
+                if before is not None:  # what came before the error is kept, as ever
+                    yield before, self._made()
+                raise
+            made = self._made()
+            if batch is not None:
+                self._make(batch)
+            if before is not None:
+                yield before, made
+            if batch is None:
+                return
+            before = batch
+
+    def _start(self) -> None:
+        """Start the second process, and let it load the model while the source is read."""
+        with suppress(MemaiError):  # what is wrong with the store is said by who needs it
+            model = embedding_policy.embedder(self._store)
+            if not isinstance(model, NoModel):
+                self._model = model.name
+                self._helper.start()
+                self._helper.ask(_get_ready, model.name)
+
+    def _make(self, batch: Batch) -> None:
+        """Begin with what is new in a batch."""
+        memories = [item.memory for item in spelled(self._store, batch.items)]
+        present = self._store.present({memory.uid for memory in memories})
+        self._asked = [memory for memory in memories if memory.uid not in present]
+        if len(self._asked) >= _SEVERAL:
+            plain = [tuple(memory) for memory in self._asked]
+            self._helper.ask(_made, self._model, self._store.pack, plain)
+
+    def _made(self) -> Prepared:
+        """Return what was begun last, by uid; nothing where the second process is lost."""
+        answer = self._helper.answer()
+        if answer is None:
+            return {}
+        space, made = answer
+        return {
+            memory.uid: Made(memory, Embedded(space, tuple(map(Passage._make, cut))), packed)
+            for memory, (cut, packed) in zip(self._asked, made, strict=True)
+        }
+
+
+def spelled(store: Store, batch: Sequence[Incoming]) -> list[Incoming]:
+    """Return memories with the domains of foreign ones spelled as they are here."""
+    spelling = store.meta(POLICY)
+    return [
+        item._replace(memory=placed(item.memory, spelling)) if item.kind == "foreign" else item
+        for item in batch
+    ]
+
+
+# --- in the second process ----------------------------------------------------------------------
+
+
+def _get_ready(model: str) -> None:
+    """Load a model with all that a bulk needs."""
+    loaded = embedding.load(model)
+    if not isinstance(loaded, NoModel):
+        loaded.embed_passages([" " * BULK_CHARACTERS])
+
+
+def _made(
+    model: str, pack: Callable[[Memory], object], memories: Sequence[tuple[Any, ...]]
+) -> tuple[Space | None, list[tuple[list[tuple[Any, ...]], object]]]:
+    """Return the space, and of each memory its passages and what the engine keeps of it.
+
+    As plain tuples, which are pickled in a quarter of the time.
+    """
+    whole = [Memory._make(memory) for memory in memories]
+    embedded = embedding_policy.embed(embedding.load(model), whole)
+    return embedded[0].space, [
+        ([tuple(passage) for passage in one.passages], pack(memory))
+        for memory, one in zip(whole, embedded, strict=True)
+    ]
