@@ -10,7 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -73,6 +73,32 @@ class Helper(AbstractContextManager["Helper"]):
         except (EOFError, OSError, pickle.UnpicklingError):
             self.close()
             return None
+
+    def both(self, function: Callable[..., Any], parts: Iterable[Sequence[Any]]) -> Iterator[Any]:
+        """Yield what a function returns for each part; every second one is done there."""
+        rest = iter(parts)
+        for part in rest:
+            other = next(rest, None) if self.present else None
+            if other is not None:
+                self.ask(function, *other)
+            yield function(*part)
+            if other is not None:
+                found = self.answer()
+                yield function(*other) if found is None else found
+
+    def ahead(self, function: Callable[..., Any], parts: Iterable[Sequence[Any]]) -> Iterator[Any]:
+        """Yield what a function returns for each part; each is done there while one is used."""
+        rest = iter(parts)
+        part = next(rest, None)
+        if part is not None:
+            self.ask(function, *part)
+        while part is not None:
+            found = self.answer()
+            following = next(rest, None)
+            if following is not None:
+                self.ask(function, *following)
+            yield function(*part) if found is None else found
+            part = following
 
     def close(self) -> None:
         """End the process."""

@@ -85,9 +85,14 @@ def _vectors(embedded: Embedded) -> dict[str, Any]:
 # --- reading ------------------------------------------------------------------------------------
 
 
-def read(lines: Iterable[bytes], broken: Callable[[str, str], None]) -> Iterator[Incoming]:
-    """Yield the memories of a file; what cannot be read is told to `broken` (place, reason)."""
-    for number, raw in enumerate(lines, start=1):
+def read(
+    lines: Iterable[bytes], broken: Callable[[str, str], None], first: int = 1
+) -> Iterator[Incoming]:
+    """Yield the memories of a file; what cannot be read is told to `broken` (place, reason).
+
+    `first` is the number of the first line.
+    """
+    for number, raw in enumerate(lines, start=first):
         if not raw.strip():
             continue
         place = f"line {number}"

@@ -1,21 +1,23 @@
 """Operations that bring memories in and take them out: nothing is locked in."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from memai import files, repository
 from memai.embedding import NoModel
-from memai.errors import MemaiError, NotWritable, SecretFound, UsageError
-from memai.formats import Incoming, own, pages
+from memai.errors import NotWritable, UsageError
+from memai.formats import own, pages
+from memai.helper import Helper
 from memai.operations import checking, embedding_policy
 from memai.operations.batches import handfuls
 from memai.operations.changing import DRY
-from memai.operations.importing import Read, take
+from memai.operations.importing import take
+from memai.operations.intake import leniently, strictly
 from memai.operations.preparing import Preparing
-from memai.operations.sources import Source, first_only
-from memai.operations.tally import Policy, Tally, checked
-from memai.records import Imported, Relation, Saved, Where
+from memai.operations.sources import Source
+from memai.operations.tally import Policy, Tally
+from memai.records import Imported, Saved, Where
 from memai.settings import expanded
 from memai.store import Store
 from memai.vocabulary import (
@@ -34,9 +36,6 @@ from memai.vocabulary import (
     Type,
     Vectors,
 )
-
-# A source up to this size stays in memory, as memories about three times as large.
-_SMALL_BYTES = 16_000_000
 
 
 def import_memories(
@@ -68,11 +67,11 @@ def import_memories(
                 reason="memai's own form says of each memory which domain it is in: import it "
                 "without --domain, and move it with 'memai domains rename'."
             )
-        with Preparing(store) as preparing:
+        with Preparing(store) as preparing, Helper() as helper:
             if keep_going or dry_run:
-                read = _leniently(store, opened, policy, tally)
+                read = leniently(store, opened, policy, tally, preparing)
             else:
-                read = _strictly(store, opened, policy, preparing)
+                read = strictly(store, opened, policy, preparing, helper)
             take(store, read, policy, tally, preparing)
         _bury(store, opened, policy, tally)
     model = embedding_policy.embedder(store) if tally.counts["new"] and not dry_run else None
@@ -144,74 +143,6 @@ class Lines(Iterator[dict[str, Any]]):
 
 
 # --- in -----------------------------------------------------------------------------------------
-
-
-def _strictly(store: Store, source: Source, policy: Policy, preparing: Preparing) -> Read:
-    """Read and check all of a source; return what gives it again, for it to be kept.
-
-    What is small stays in memory, what is large is read twice. Raises Unreadable, SecretFound.
-    """
-    stream = source.read(first_only(source.name))
-    kept: list[Incoming | Relation] = []
-    small = source.size <= _SMALL_BYTES
-    before = source.state()
-    for item in preparing.watched(_heard(store, source, stream(), 0), source.size):
-        sound = _sound(item, policy)
-        if small:
-            kept.append(sound)
-    if small:
-        return lambda: kept
-
-    def again() -> Iterator[Incoming | Relation]:
-        if source.state() != before:
-            raise UsageError(
-                reason=f"{source.name} was changed while it was read. Nothing more was kept."
-            )
-        for item in _heard(store, source, stream(), 1):
-            yield _sound(item, policy) if policy.redact else item
-
-    return again
-
-
-def _leniently(store: Store, source: Source, policy: Policy, tally: Tally) -> Read:
-    """Return what gives all that can be read and may be kept of a source, and lists the rest."""
-    told: list[bool] = []
-
-    def read() -> Iterator[Incoming | Relation]:
-        # Asked for a second time it says nothing new of what cannot be read.
-        broken = (lambda _place, _reason: None) if told else tally.fault
-        told.append(True)
-        for item in _heard(store, source, source.read(broken)(), 1):
-            try:
-                sound = checked(item, policy) if isinstance(item, Incoming) else item
-            except MemaiError as error:
-                broken(item.place if isinstance(item, Incoming) else "", error.message)
-            else:
-                yield sound
-
-    return read
-
-
-def _heard(
-    store: Store, source: Source, stream: Iterable[Incoming | Relation], passed: int
-) -> Iterator[Incoming | Relation]:
-    """Yield a stream and tell how far it is; a source is read once to check and once to keep."""
-    for number, item in enumerate(stream):
-        yield item
-        if store.caller.progress is not None and number % 100 == 0:
-            store.caller.progress(passed * source.size + source.at, 2 * source.size)
-
-
-def _sound(item: Incoming | Relation, policy: Policy) -> Incoming | Relation:
-    """Return what may be kept; raises SecretFound, which says where in the source it is."""
-    if not isinstance(item, Incoming):
-        return item
-    try:
-        return checked(item, policy)
-    except SecretFound as found:
-        what = f"{found.fields['what']} in {item.place}"
-        hint = found.fields["hint"] + " --keep-going leaves it out."
-        raise SecretFound(**{**found.fields, "what": what, "hint": hint}) from None
 
 
 def _bury(store: Store, source: Source, policy: Policy, tally: Tally) -> None:

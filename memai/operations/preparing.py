@@ -18,9 +18,9 @@ from memai.errors import MemaiError
 from memai.formats import Incoming
 from memai.helper import Helper
 from memai.operations import embedding_policy
-from memai.operations.batches import Batch, Item
+from memai.operations.batches import Batch
 from memai.operations.spelling import POLICY, placed
-from memai.records import Embedded, Memory, Passage, Space
+from memai.records import Embedded, Memory, Passage, Relation, Space
 from memai.store import Store
 
 # Sources from this size are worth a second process: about 5,000 memories of 300 characters.
@@ -57,18 +57,21 @@ class Preparing(AbstractContextManager["Preparing"]):
     ) -> None:
         self._helper.close()
 
-    def watched(self, items: Iterator[Item], size: int) -> Iterator[Item]:
-        """Return what is read of a source of so many bytes; start if it will be worth it.
-
-        It is not where the first memories are here already: they are being imported again.
-        """
+    def watched(
+        self, items: Iterator[Incoming | Relation], size: int
+    ) -> Iterator[Incoming | Relation]:
+        """Return what is read of a source of so many bytes; start if it will be worth it."""
         if size < _LARGE_BYTES:
             return items
         first = list(islice(items, _SEVERAL))
-        uids = {item.memory.uid for item in first if isinstance(item, Incoming)}
-        if 2 * len(self._store.present(uids)) < len(uids):
-            self._start()
+        self.expect(first)
         return chain(first, items)
+
+    def expect(self, first: Iterable[Incoming | Relation]) -> None:
+        """Start if what a large source begins with is new here, and not imported again."""
+        uids = {item.memory.uid for item in first if isinstance(item, Incoming)}
+        if 2 * len(self._store.present(uids)) < len(uids) and not self._helper.present:
+            self._start()
 
     def ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Prepared]]:
         """Yield each batch with what was made of it, when the next one is being made."""

@@ -79,6 +79,11 @@ class Source(AbstractContextManager["Source"]):
         """How many of its bytes were read this time."""
         return self._vault.at if self._vault is not None else self._read
 
+    @property
+    def is_lines(self) -> bool:
+        """Whether it is a file of memai's own lines."""
+        return self.form == "memai" and self._file is not None
+
     def state(self) -> object:
         """Return what shows that a file was changed while it was read."""
         if self._file is None:
@@ -199,11 +204,11 @@ class Source(AbstractContextManager["Source"]):
     def _file_read(self, broken: Told) -> Iterable[Incoming | Relation]:
         """Read a file in its form."""
         if self.form == "memai":
-            return own.read(self._lines(), broken)
+            return own.read(self.lines(), broken)
         if self.form == "memory-arbiter":
             from memai.formats import memory_arbiter
 
-            return memory_arbiter.read(self._lines(), self.home, broken)
+            return memory_arbiter.read(self.lines(), self.home, broken)
         if self.form == "mem0":
             from memai.formats import mem0
 
@@ -212,12 +217,13 @@ class Source(AbstractContextManager["Source"]):
 
         if self._is_laid_out():
             return mcp_memory.graph(self._object(), self.home, broken)
-        return mcp_memory.read(self._lines(), self.home, broken)
+        return mcp_memory.read(self.lines(), self.home, broken)
 
-    def _lines(self) -> Iterator[bytes]:
+    def lines(self) -> Iterator[bytes]:
         """Yield the lines of the file, from its beginning."""
         assert self._file is not None  # the other sources have readers of their own
         self._file.seek(0)
+        self._read = 0
         for number, line in enumerate(files.lines(self._file, own.MAX_LINE_BYTES)):
             self._read += len(line)
             yield line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line
