@@ -1,19 +1,20 @@
 """A second process of this program, which computes while this one waits for the engine.
 
 A thread would not do: what computes here holds the interpreter's lock, and with one SQLite took
-twice as long. The process is a fresh interpreter, as forking under threads is not safe; it is
-worth its 0.2 s only for many memories. It keeps nothing that is not made here as well, so it may
-be lost at any moment; and it ends with its pipe, however this process ends.
+longer too. The process is a fresh interpreter, as forking under threads is not safe, and worth its
+0.3 s only for much work. All that it does can be done here as well, so it may be lost at any
+moment; and it ends with its pipe, however this process ends.
 """
 
 import os
-import pickle
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    import subprocess
 
 # The same modules as here, whatever the folder it runs in holds.
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from memai.helper import serve; serve()"
@@ -39,6 +40,8 @@ class Helper(AbstractContextManager["Helper"]):
         """Start the process, unless there is no second core for it."""
         if not sys.executable or _cores() < 2:
             return
+        import subprocess
+
         with suppress(OSError):
             # In a group of its own: Ctrl-C is for this process, which then lets it go.
             self._process = subprocess.Popen(  # noqa: S603 - this interpreter; arguments are ours
@@ -53,6 +56,8 @@ class Helper(AbstractContextManager["Helper"]):
         """Begin a call. The answer to the one before was taken, or both would wait for ever."""
         if self._process is None:
             return
+        import pickle
+
         assert not self._asked
         assert self._process.stdin is not None
         try:
@@ -66,6 +71,8 @@ class Helper(AbstractContextManager["Helper"]):
         """Return what the function returned that was asked for; None if nothing was, or is lost."""
         if self._process is None or not self._asked:
             return None
+        import pickle
+
         assert self._process.stdout is not None
         self._asked = False
         try:
@@ -120,6 +127,8 @@ class Helper(AbstractContextManager["Helper"]):
 
 def serve() -> None:
     """Answer calls on standard input until it ends."""
+    import pickle
+
     answers: BinaryIO = sys.stdout.buffer
     sys.stdout = sys.stderr  # whatever prints, only answers are read
     with suppress(EOFError, OSError):

@@ -9,7 +9,7 @@ from memai.formats import Incoming
 from memai.operations import embedding_policy, merging, reconciling
 from memai.operations.batches import BATCH, Batch, batches
 from memai.operations.curating import supersedes
-from memai.operations.preparing import Prepared, Preparing, spelled
+from memai.operations.preparing import Prepared, Preparing, fitting, spelled
 from memai.operations.tally import Policy, Tally
 from memai.records import Edit, Embedded, Known, Memory, Relation
 from memai.store import Store
@@ -76,12 +76,12 @@ def _keep(store: Store, batch: Batch, prepared: Prepared, tally: Tally) -> list[
         # Planned and embedded before the lock; where somebody wrote meanwhile, planned again.
         seen = store.meta("changes")
         plans = _plans(store, batch.items)
-        made = _fitting(plans, prepared)
+        made = fitting(prepared, (plan.memory for plan in plans if plan.memory))
         ready = _embedded(store, model, plans, made)
         with store.writing():
             if store.meta("changes") != seen:
                 plans = _plans(store, batch.items)
-                made = _fitting(plans, prepared)
+                made = fitting(prepared, (plan.memory for plan in plans if plan.memory))
                 ready = _embedded(store, model, plans, made)
             store.adopt([(m, store.history(m.uid), None) for m in _yielded(plans)])
             store.adopt(
@@ -230,16 +230,6 @@ def _page(incoming: Incoming, ours: Memory, history: tuple[Edit, ...], agent: st
 
 
 # --- vectors ------------------------------------------------------------------------------------
-
-
-def _fitting(plans: Sequence[Plan], prepared: Prepared) -> Prepared:
-    """Return what was made of just the memories that will be kept."""
-    found = {}
-    for plan in plans if prepared else ():
-        one = prepared.get(plan.memory.uid) if plan.memory is not None else None
-        if one is not None and one.memory == plan.memory:
-            found[one.memory.uid] = one
-    return found
 
 
 def _embedded(

@@ -23,9 +23,8 @@ _SMALL_BYTES = 16_000_000
 _PART = 500
 _PART_BYTES = 4_000_000
 
-Part = tuple[
-    Sequence[bytes], int, str, Policy
-]  # lines, the number of the first, where, what may be
+# Lines, the number of the first, what they are from, and what of them may be kept.
+Part = tuple[Sequence[bytes], int, str, Policy]
 
 
 def strictly(

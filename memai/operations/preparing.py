@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from memai import embedding
 from memai.embedding import NoModel
-from memai.embedding.static import BULK_CHARACTERS
 from memai.errors import MemaiError
 from memai.formats import Incoming
 from memai.helper import Helper
@@ -75,10 +74,6 @@ class Preparing(AbstractContextManager["Preparing"]):
 
     def ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Prepared]]:
         """Yield each batch with what was made of it, when the next one is being made."""
-        self._helper.answer()  # that it is ready
-        if not self._helper.present:
-            yield from ((batch, {}) for batch in batches)
-            return
         stream = iter(batches)
         before: Batch | None = None
         while True:
@@ -89,7 +84,7 @@ class Preparing(AbstractContextManager["Preparing"]):
                     yield before, self._made()
                 raise
             made = self._made()
-            if batch is not None:
+            if batch is not None and self._helper.present:
                 self._make(batch)
             if before is not None:
                 yield before, made
@@ -127,6 +122,15 @@ class Preparing(AbstractContextManager["Preparing"]):
         }
 
 
+def fitting(prepared: Prepared, memories: Iterable[Memory]) -> Prepared:
+    """Return what was made of just these memories, as they are."""
+    return {
+        memory.uid: prepared[memory.uid]
+        for memory in memories
+        if memory.uid in prepared and prepared[memory.uid].memory == memory
+    }
+
+
 def spelled(store: Store, batch: Sequence[Incoming]) -> list[Incoming]:
     """Return memories with the domains of foreign ones spelled as they are here."""
     spelling = store.meta(POLICY)
@@ -141,6 +145,8 @@ def spelled(store: Store, batch: Sequence[Incoming]) -> list[Incoming]:
 
 def _get_ready(model: str) -> None:
     """Load a model with all that a bulk needs."""
+    from memai.embedding.static import BULK_CHARACTERS
+
     loaded = embedding.load(model)
     if not isinstance(loaded, NoModel):
         loaded.embed_passages([" " * BULK_CHARACTERS])

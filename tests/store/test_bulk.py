@@ -1,0 +1,71 @@
+"""Many memories at once: what makes them quick is over with them."""
+
+import pytest
+from support import memory
+
+from memai.records import Edit, Embedded, Memory, Passage
+from memai.store import Store, schema
+
+INDEXES = schema.WORD_INDEXES
+
+
+def some(text: str) -> tuple[Memory, tuple[Edit, ...], Embedded]:
+    """Return a memory of one passage without a vector."""
+    return memory(text), (), Embedded(None, (Passage(0, len(text)),))
+
+
+def adopt(store: Store, number: int, count: int = 100) -> None:
+    """Keep many memories in one transaction."""
+    with store.writing():
+        store.adopt([some(f"Text {number} {place}") for place in range(count)])
+
+
+def settings(store: Store) -> list[object]:
+    """Return the settings of the word indexes as they are kept in the file."""
+    return [schema.word_settings(store.raw(), index) for index in INDEXES]  # type: ignore[attr-defined]
+
+
+def segments(store: Store) -> list[int]:
+    """Return of how many segments each word index consists."""
+    sql = "SELECT count(DISTINCT segid) FROM {}_idx"
+    return [store.one(sql.format(index)) for index in INDEXES]  # type: ignore[attr-defined]
+
+
+def pragma(store: Store, name: str) -> int:
+    """Return a setting of the connection."""
+    return int(store.one(f"PRAGMA {name}"))  # type: ignore[attr-defined]
+
+
+def test_words_of_many_are_merged_by_eights_and_of_few_by_fours(store: Store) -> None:
+    """Seven bulks leave seven segments, and a write after them merges them."""
+    for number in range(7):
+        adopt(store, number)
+    assert segments(store) == [7, 7]
+    for number in range(100):
+        adopt(store, number, 1)
+    assert all(count < 7 for count in segments(store))
+
+
+def test_a_bulk_leaves_the_settings_of_the_word_indexes(store: Store) -> None:
+    """The file has those of the schema, whether it is kept or rolled back."""
+    adopt(store, 1, 1)
+    before = settings(store)
+    adopt(store, 2)
+    assert settings(store) == before
+    with pytest.raises(ZeroDivisionError), store.writing():
+        store.adopt([(memory(f"Lost {place}"), (), None) for place in range(100)])
+        raise ZeroDivisionError
+    assert settings(store) == before
+    adopt(store, 3)
+    assert settings(store) == before
+    assert "damage" not in {finding.level for finding in store.check(deep=True)}
+
+
+def test_the_room_of_a_bulk_is_given_back(store: Store) -> None:
+    """The log of a bulk grows larger, until it is folded in."""
+    adopt(store, 1, 1)
+    usual = [pragma(store, name) for name in ("wal_autocheckpoint", "journal_size_limit")]
+    adopt(store, 2)
+    assert pragma(store, "wal_autocheckpoint") == 16 * usual[0]
+    store.fold_log()
+    assert [pragma(store, name) for name in ("wal_autocheckpoint", "journal_size_limit")] == usual
