@@ -79,7 +79,7 @@ class Preparing(AbstractContextManager["Preparing"]):
         while True:
             try:
                 batch = next(stream, None)
-            except MemaiError:
+            except Exception:
                 if before is not None:  # what came before the error is kept, as ever
                     yield before, self._made()
                 raise
@@ -94,9 +94,12 @@ class Preparing(AbstractContextManager["Preparing"]):
 
     def _start(self) -> None:
         """Start the second process, and let it load the model while the source is read."""
+        from memai.embedding.static import Static
+
         with suppress(MemaiError):  # what is wrong with the store is said by who needs it
             model = embedding_policy.embedder(self._store)
-            if not isinstance(model, NoModel):
+            # A foreign one may be large, or ask the network: it is not loaded twice.
+            if isinstance(model, Static):
                 self._model = model.name
                 self._helper.start()
                 self._helper.ask(_get_ready, model.name)
