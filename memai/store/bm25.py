@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6  # of what more than half of all rows hold
-_DENSE = 8  # rows for each posting up to which a sum for every row is quicker than sorting
+_DENSE = 16  # rows for each posting up to which a sum for every row is quicker than sorting
 
 
 class Postings(NamedTuple):
@@ -161,7 +161,7 @@ def scores(
         sums = np.zeros(known.by_id.size)
         for held, weight in zip(ids, weights, strict=True):
             sums[held] += weight
-        found = np.flatnonzero(sums)
+        found = np.flatnonzero(sums > 0)  # of bool: a third of the time
         return found, sums[found]
     found, places = np.unique(np.concatenate(ids), return_inverse=True)
     return found, np.bincount(places, np.concatenate(weights), found.size)

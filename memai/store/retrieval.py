@@ -52,7 +52,7 @@ class Retrieval(Words):
             " FROM carray(:ids) c CROSS JOIN memories m ON m.id = c.value",
             {"ids": numbers(ids), "most": BEGINNING},
         )
-        return {row[0]: Glance(*row[1:]) for row in rows}
+        return {row[0]: Glance._make(row[1:]) for row in rows}
 
     def neighbours(self, ids: Sequence[int], reach: int) -> dict[int, tuple[list[int], list[int]]]:
         """Return which active memories of the same session come before and after each memory.
@@ -74,9 +74,10 @@ class Retrieval(Words):
             " CROSS JOIN memories m ON m.id = c.value WHERE m.session IS NOT NULL",
             (numbers(ids),),
         )
+        middle = 1 + reach
         return {
-            id: (list(filter(None, found[:reach])), list(filter(None, found[reach:])))
-            for id, *found in rows
+            row[0]: (list(filter(None, row[1:middle])), list(filter(None, row[middle:])))
+            for row in rows
         }
 
     def tokens(self, ids: Sequence[int]) -> dict[int, bytes]:
