@@ -60,6 +60,8 @@ class Ranked(NamedTuple):
 
 def versions(one: str, other: str) -> bool:
     """Whether two heads may stand on two versions of one thing: equal but for numbers, or none."""
+    if one == other:
+        return True
     said = [names(head) for head in (one, other)]
     return said[0] == said[1] or [] in said
 

@@ -182,15 +182,16 @@ class Synced(NamedTuple):
     said: str
 
 
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+
+
 def to_json(value: Any) -> Any:
     """Turn a record into what `json` can write: named tuples become objects, tuples lists."""
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
+        # A call for each text and number would take as long again.
+        items = [item if type(item) in _PLAIN else to_json(item) for item in value]
         fields: tuple[str, ...] | None = getattr(value, "_fields", None)
-        if fields is not None:
-            return {name: to_json(item) for name, item in zip(fields, value, strict=True)}
-        return [to_json(item) for item in value]
-    if isinstance(value, list):
-        return [to_json(item) for item in value]
+        return items if fields is None else dict(zip(fields, items, strict=True))
     if isinstance(value, dict):
         return {key: to_json(item) for key, item in value.items()}
     return value
