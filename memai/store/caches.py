@@ -11,16 +11,11 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from memai.queries import Clause
     from memai.records import Where
     from memai.store.bm25 import Lengths, Postings
     from memai.store.connection import Identity
     from memai.store.matrix import Matrix
-
-    Asked: TypeAlias = Clause | tuple[Clause, Where, int]
-    """A word in all memories, or in a filter and in one state of the store."""
 
 
 class Caches:
@@ -43,8 +38,10 @@ class Caches:
         self.rewritten: str | None = None
         """How often words that were there had changed or gone by then."""
         self.lengths: Lengths | None = None
-        self.postings: dict[Asked, Postings] = {}
+        self.postings: dict[Clause, Postings] = {}
         self.sizes: dict[Clause, int] = {}
+        self.inside: dict[tuple[Clause, Where], Postings] = {}
+        """Postings in the few memories of a filter."""
         self._bytes = 0
 
     def renew_words(self, changes: int, rewritten: str | None, lengths: Lengths | None) -> None:
@@ -54,19 +51,20 @@ class Caches:
 
     def extend_words(self, changes: int, lengths: Lengths | None) -> None:
         """Go on to a state that has more words and none other."""
-        self.words_changes, self.lengths, self.sizes = changes, lengths, {}
+        self.words_changes, self.lengths = changes, lengths
+        self.sizes, self.inside = {}, {}
 
-    def kept_postings(self, asked: Asked) -> Postings | None:
+    def kept_postings(self, clause: Clause) -> Postings | None:
         """Return the postings of a clause, which so are the last to go."""
-        found = self.postings.pop(asked, None)
+        found = self.postings.pop(clause, None)
         if found is not None:
-            self.postings[asked] = found
+            self.postings[clause] = found
         return found
 
-    def keep_postings(self, asked: Asked, postings: Postings, most: int) -> None:
+    def keep_postings(self, clause: Clause, postings: Postings, most: int) -> None:
         """Keep the postings of a clause, as many as there is room for; the longest unused go."""
-        known = self.postings.pop(asked, None)  # by another thread meanwhile
-        self.postings[asked] = postings
+        known = self.postings.pop(clause, None)  # by another thread meanwhile
+        self.postings[clause] = postings
         self._bytes += postings.size - (known.size if known is not None else 0)
         while self._bytes > most:
             oldest = next(iter(self.postings))

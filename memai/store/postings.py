@@ -24,6 +24,7 @@ _KEPT = 48 << 20  # bytes of postings that are kept for the next search, 5 for e
 # Memories from which a word that was not read before is looked for only in the few that a filter
 # leaves: of a million that takes a quarter of the time, but helps no search in another filter.
 _MANY = 30_000
+_INSIDE = 1_000  # words that are kept of what was found so: 1 KB each in a domain of 500 memories
 _LAST = "\U0010ffff"
 
 # What the word index holds, by word: how many rows and how often, or one row for each occurrence.
@@ -185,9 +186,10 @@ class WordIndex(Spelling, Nearest):
         """Return the postings of a clause in a few memories."""
         from memai.store import bm25
 
-        caches, key = state.caches, (clause, state.where, state.changes)
+        caches, key = state.caches, (clause, state.where)
         with caches.lock:
-            known = caches.kept_postings(key)
+            valid = caches.words_changes == state.changes
+            known = caches.inside.get(key) if valid else None
         if known is not None:
             return known
         self._make_counting()
@@ -204,7 +206,10 @@ class WordIndex(Spelling, Nearest):
             )
         found = bm25.postings_among(held, rows)
         with caches.lock:
-            caches.keep_postings(key, found, _KEPT)
+            if caches.words_changes == state.changes:
+                if len(caches.inside) == _INSIDE:
+                    caches.inside.clear()
+                caches.inside[key] = found
         return found
 
 

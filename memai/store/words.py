@@ -1,4 +1,4 @@
-"""Words in SQLite: BM25 by FTS5, or where that takes long, from its postings here.
+"""Words in SQLite: BM25 by FTS5, or where that takes long, from its postings in memory.
 
 FTS5 ranks a microsecond for each posting, and joins every row it has ranked: six common words of
 a million memories took it 5.9 s. A process that searches again and again reads the postings of a

@@ -78,6 +78,7 @@ def test_scores_are_those_of_fts5(
     """Every score and place is the same, in every filter, after writes and removals too."""
     chance = random.Random(seed)
     monkeypatch.setattr(postings, "_MANY", chance.choice([0, 30_000]))
+    monkeypatch.setattr(postings, "_INSIDE", 3)
     made = [a_memory(chance) for _ in range(chance.choice([2, 30, 60]))]
     keep(store, made)
     for turn in range(4):
