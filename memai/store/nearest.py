@@ -6,7 +6,6 @@ Vectors are unit length, so the distance d between two of them gives their order
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from array import array
@@ -30,8 +29,7 @@ _VECTORS = f"vectors v ON v.passage_id = p.id AND v.space_id = {CURRENT_SPACE}"
 # In this order: a filter is applied before any vector is read.
 _JOINED = f"memories m CROSS JOIN passages p ON p.memory_id = m.id CROSS JOIN {_VECTORS}"
 _LISTED = (
-    "json_each(:ids) j CROSS JOIN passages p ON p.memory_id = j.value"
-    f" CROSS JOIN {_VECTORS} WHERE 1"
+    f"carray(:ids) j CROSS JOIN passages p ON p.memory_id = j.value CROSS JOIN {_VECTORS} WHERE 1"
 )
 _NARROW = 5_000  # memories of a filter that are scored one by one: 5 microseconds each
 _COLD = 2  # searches of a process before numpy and a matrix are worth it: a command makes one
@@ -55,7 +53,9 @@ class Nearest(Rows, Snapshots):
             numeric.prepare()  # what ranks words and reads tokens looks whether it is there
         inside = self._inside(where)
         if inside is not None:
-            return self._best(_LISTED, {"ids": json.dumps(inside)}, vector, limit)
+            if not inside:  # an array of none cannot be bound
+                return []
+            return self._best(_LISTED, {"ids": numbers(inside)}, vector, limit)
         found = self._wide(vector, where, limit)
         if found is None:
             sql, values = condition(where)
@@ -66,19 +66,14 @@ class Nearest(Rows, Snapshots):
         """Return the best passage of each of these memories with its cosine."""
         if not ids:
             return {}
-        values = {"ids": json.dumps(list(ids))}
-        return {found.id: found for found in self._best(_LISTED, values, vector, len(ids))}
+        return _best_of_each(self._compared(_LISTED, {"ids": numbers(ids)}, vector))
 
     def first_vectors(self, ids: Sequence[int]) -> dict[int, bytes]:
         """Return the vector of the first passage of each of these memories that has one."""
-        return dict(
-            self.all(
-                f"SELECT p.memory_id, v.embedding FROM passages p JOIN {_VECTORS}"
-                ' WHERE p."start" = 0 AND v.embedding IS NOT NULL'
-                " AND p.memory_id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),),
-            )
-        )
+        if not ids:  # an array of none cannot be bound
+            return {}
+        sql = f'SELECT p.memory_id, v.embedding FROM {_LISTED} AND p."start" = 0'
+        return dict(self.all(f"{sql} AND v.embedding IS NOT NULL", {"ids": numbers(ids)}))
 
     def cosines(
         self, rows: tuple[bytes, ...], among: tuple[bytes, ...], at_least: float
@@ -193,28 +188,34 @@ class Nearest(Rows, Snapshots):
 
     def _best(self, source: str, values: dict[str, Any], vector: bytes, limit: int) -> list[Scored]:
         """Return the best passage of each memory of a source, best first."""
-        source += " AND v.embedding IS NOT NULL"
         if not self._load_cosine():
-            return self._by_numpy(source, values, vector)[:limit]
+            best = _best_of_each(self._compared(source, values, vector)).values()
+            return sorted(best, key=lambda scored: (-scored.score, scored.id))[:limit]
         rows = self.all(
             # With a bare min(), SQLite takes the other columns from the row of the minimum.
             'SELECT p.memory_id, min(vec_distance_l2(v.embedding, :vector)), p."start", p."end"'
-            f" FROM {source} GROUP BY p.memory_id ORDER BY 2, 1 LIMIT :limit",
+            f" FROM {source} AND v.embedding IS NOT NULL"
+            " GROUP BY p.memory_id ORDER BY 2, 1 LIMIT :limit",
             {**values, "vector": vector, "limit": limit},
         )
         return [Scored(id, 1 - d * d / 2, start, end) for id, d, start, end in rows]
 
-    def _by_numpy(self, source: str, values: dict[str, Any], vector: bytes) -> list[Scored]:
-        """Score the same rows without the extension."""
+    def _compared(self, source: str, values: dict[str, Any], vector: bytes) -> list[Scored]:
+        """Return every passage of a source with its cosine."""
+        by_itself = self._load_cosine()
+        measured = "vec_distance_l2(v.embedding, :vector)" if by_itself else "v.embedding"
         rows = self.all(
-            f'SELECT p.memory_id, v.embedding, p."start", p."end" FROM {source}', values
+            f'SELECT p.memory_id, {measured}, p."start", p."end" FROM {source}'
+            " AND v.embedding IS NOT NULL",
+            {**values, "vector": vector},
         )
+        if by_itself:
+            return [Scored(id, 1 - d * d / 2, start, end) for id, d, start, end in rows]
         cosines = self.products([row[1] for row in rows], vector)
-        best: dict[int, Scored] = {}
-        for (id, _, start, end), cosine in zip(rows, cosines, strict=True):
-            if id not in best or cosine > best[id].score:
-                best[id] = Scored(id, cosine, start, end)
-        return sorted(best.values(), key=lambda scored: (-scored.score, scored.id))
+        return [
+            Scored(id, cosine, start, end)
+            for (id, _, start, end), cosine in zip(rows, cosines, strict=True)
+        ]
 
     def _load_cosine(self) -> bool:
         """Load sqlite-vec's functions into the open connection; false where that cannot be."""
@@ -238,6 +239,15 @@ class Nearest(Rows, Snapshots):
         finally:
             connection.enable_load_extension(False)
         return True
+
+
+def _best_of_each(passages: Iterable[Scored]) -> dict[int, Scored]:
+    """Return the best passage of each memory."""
+    best: dict[int, Scored] = {}
+    for one in passages:
+        if one.id not in best or one.score > best[one.id].score:
+            best[one.id] = one
+    return best
 
 
 def numbers(ids: Iterable[int]) -> Any:
