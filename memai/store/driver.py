@@ -43,13 +43,15 @@ PRAGMA mmap_size = 0;
 """
 
 # For a bulk, until its log is folded in. Memories come in an order of their own, so each dirties
-# four pages of indexes anywhere in the file: of a million, those of a batch are 24 MB, which stay
-# in memory until it is committed (at first 2 MB, each page was written and read again), and a log
-# that is folded in every 64 MB instead of 4 writes fewer of them twice: together a third less.
+# four pages of indexes anywhere in the file. Those of a batch are 24 MB in a million, and stay in
+# memory until it is committed: in less room each is written and read again. A log that is folded in
+# every 128 MB instead of 4 holds many of them twice, which are then written once, and keeps its
+# blocks: of 130 microseconds of CPU that SQLite takes for each of a million, room saves 8 and the
+# log 20, and it waits half as long for the disk.
 BULK = """
 PRAGMA cache_size = -32000;
-PRAGMA wal_autocheckpoint = 16000;
-PRAGMA journal_size_limit = 67108864;
+PRAGMA wal_autocheckpoint = 32000;
+PRAGMA journal_size_limit = 134217728;
 """
 NO_BULK = """
 PRAGMA cache_size = -16000;

@@ -66,6 +66,6 @@ def test_the_room_of_a_bulk_is_given_back(store: Store) -> None:
     adopt(store, 1, 1)
     usual = [pragma(store, name) for name in ("wal_autocheckpoint", "journal_size_limit")]
     adopt(store, 2)
-    assert pragma(store, "wal_autocheckpoint") == 16 * usual[0]
+    assert pragma(store, "wal_autocheckpoint") == 32 * usual[0]
     store.settle()
     assert [pragma(store, name) for name in ("wal_autocheckpoint", "journal_size_limit")] == usual
