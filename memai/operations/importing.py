@@ -90,7 +90,7 @@ def _keep(store: Store, batch: Batch, prepared: Prepared, tally: Tally) -> list[
                     for plan in plans
                     if plan.memory is not None
                 ],
-                {uid: one.packed for uid, one in made.items()},
+                {uid: one.encoded for uid, one in made.items()},
             )
             changed, waiting = _relate(store, plans, batch.relations, tally)
         return plans, changed, waiting

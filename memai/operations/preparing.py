@@ -33,7 +33,7 @@ class Made(NamedTuple):
 
     memory: Memory
     embedded: Embedded
-    packed: Any
+    encoded: Any
 
 
 Prepared = dict[str, Made]
@@ -111,7 +111,7 @@ class Preparing(AbstractContextManager["Preparing"]):
         self._asked = [memory for memory in memories if memory.uid not in present]
         if len(self._asked) >= _SEVERAL:
             plain = [tuple(memory) for memory in self._asked]
-            self._helper.ask(_made, self._model, self._store.pack, plain)
+            self._helper.ask(_made, self._model, self._store.encode, plain)
 
     def _made(self) -> Prepared:
         """Return what was begun last, by uid; nothing where the second process is lost."""
@@ -120,8 +120,8 @@ class Preparing(AbstractContextManager["Preparing"]):
             return {}
         space, made = answer
         return {
-            memory.uid: Made(memory, Embedded(space, tuple(map(Passage._make, cut))), packed)
-            for memory, (cut, packed) in zip(self._asked, made, strict=True)
+            memory.uid: Made(memory, Embedded(space, tuple(map(Passage._make, cut))), encoded)
+            for memory, (cut, encoded) in zip(self._asked, made, strict=True)
         }
 
 
@@ -156,7 +156,7 @@ def _get_ready(model: str) -> None:
 
 
 def _made(
-    model: str, pack: Callable[[Memory], object], memories: Sequence[tuple[Any, ...]]
+    model: str, encode: Callable[[Memory], object], memories: Sequence[tuple[Any, ...]]
 ) -> tuple[Space | None, list[tuple[list[tuple[Any, ...]], object]]]:
     """Return the space, and of each memory its passages and what the engine keeps of it.
 
@@ -165,6 +165,6 @@ def _made(
     whole = [Memory._make(memory) for memory in memories]
     embedded = embedding_policy.embed(embedding.load(model), whole)
     return embedded[0].space, [
-        ([tuple(passage) for passage in one.passages], pack(memory))
+        ([tuple(passage) for passage in one.passages], encode(memory))
         for memory, one in zip(whole, embedded, strict=True)
     ]

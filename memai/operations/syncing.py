@@ -65,6 +65,8 @@ def sync(
         tally.counts["new"] = store.count(Where(current=False))
     if dry_run:
         tally.notes.append(DRY)
+    else:
+        store.settle()
     return tally.answer(dry_run=dry_run)
 
 

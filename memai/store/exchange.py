@@ -125,14 +125,14 @@ class Exchange(Erasing):
         return relation_of(rows[0]) if rows else None
 
     @staticmethod
-    def pack(memory: Memory) -> object:
+    def encode(memory: Memory) -> object:
         """Return the row of a memory, for `adopt`."""
         return row_of(memory)
 
     def adopt(
         self,
         memories: Sequence[tuple[Memory, Sequence[Edit], Embedded | None]],
-        packed: Mapping[str, Any] = _NONE,
+        encoded: Mapping[str, Any] = _NONE,
     ) -> None:
         """Keep memories with their whole histories, new or in place of ours.
 
@@ -142,7 +142,7 @@ class Exchange(Erasing):
             self.run(BULK)
         known = self._ids([memory.uid for memory, _, _ in memories])
         fresh = [memory for memory, _, _ in memories if memory.uid not in known]
-        self._insert_all([(packed.get(m.uid) or row_of(m)) for m in fresh])
+        self._insert_all([(encoded.get(m.uid) or row_of(m)) for m in fresh])
         ids = {**known, **self._ids([memory.uid for memory in fresh])}
         for memory, _, embedded in memories:
             if memory.uid in known:

@@ -216,7 +216,7 @@ class Store(Protocol):
         """Return what is known of one relation, also that it was taken away."""
 
     @staticmethod
-    def pack(memory: Memory) -> object:
+    def encode(memory: Memory) -> object:
         """Return what the engine keeps of a memory in a form of its own, for `adopt`.
 
         It may be called in another process.
@@ -225,12 +225,12 @@ class Store(Protocol):
     def adopt(
         self,
         memories: Sequence[tuple[Memory, Sequence[Edit], Embedded | None]],
-        packed: Mapping[str, object] = ...,
+        encoded: Mapping[str, object] = ...,
     ) -> None:
         """Keep memories with their whole histories, new or in place of ours; raises SpaceChanged.
 
-        Where no passages are given they stay as they are. `packed` is what `pack` gave, by uid, for
-        those of which it was made already.
+        Where no passages are given they stay as they are. `encoded` is what `encode` gave, by uid,
+        for those of which it was made already.
         """
 
     def tombstones(self) -> Iterator[Tombstone]:
