@@ -35,7 +35,6 @@ from memai.store.columns import (
 )
 from memai.store.driver import BULK
 from memai.store.erasing import Erasing
-from memai.store.schema import WORD_INDEXES
 from memai.store.sums import checksum
 from memai.store.writing import INSERT_VECTOR, vector_row
 from memai.when import to_micros
@@ -44,11 +43,6 @@ from memai.when import to_micros
 _PAGE = 100
 # So many make a bulk; see `driver.BULK`.
 _MANY = 100
-# FTS5 merges the segments that commits leave by fours, again and again as they grow. By eights it
-# writes less: of 70 microseconds of CPU that SQLite takes for each of 100,000 memories 7, and more
-# of more. A million then lie in 20 segments, not 12. From 16 ("crisismerge") whoever commits would
-# merge them all at once.
-_MERGED, _USUALLY_MERGED = 8, 4
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _INSERT = f"INSERT INTO memories({', '.join(COLUMNS)}) VALUES({', '.join('?' * len(COLUMNS))})"
 
@@ -258,9 +252,6 @@ class Exchange(Erasing):
         """Add new memories, and their words all at once, which takes half of the time."""
         if not memories:
             return
-        many = len(memories) >= _MANY
-        if many:
-            self._merge_words_by(_MERGED)
         connection = self.raw()
         first = int(self.one("SELECT coalesce(max(id), 0) FROM memories"))
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
@@ -278,23 +269,6 @@ class Exchange(Erasing):
             " SELECT id, content FROM memories WHERE id > ? ORDER BY id",
             (first,),
         )
-        if many:
-            self._merge_words_by(_USUALLY_MERGED)
-
-    def _merge_words_by(self, segments: int) -> None:
-        """Set how many segments of the word indexes are merged at a time, in this transaction.
-
-        FTS5 writes to disk what it was given before, then keeps the setting in a table, out of
-        which it is taken again: it is for this connection, and what it usually is is not there.
-        """
-        connection = self.raw()
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
-        try:
-            for index in WORD_INDEXES:
-                self.run(f"INSERT INTO {index}({index}, rank) VALUES('automerge', ?)", (segments,))
-                self.run(f"DELETE FROM {index}_config WHERE k = 'automerge'")
-        finally:
-            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
 
     def _embed_all(self, embedded: Sequence[tuple[int, Embedded]]) -> None:
         """Add the passages and vectors of memories, in the store's space as it is now."""

