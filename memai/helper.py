@@ -38,7 +38,7 @@ class Helper(AbstractContextManager["Helper"]):
 
     def start(self) -> None:
         """Start the process, unless there is no second core for it."""
-        if not sys.executable or _cores() < 2:
+        if not sys.executable or cores() < 2:
             return
         import subprocess
 
@@ -138,8 +138,9 @@ def serve() -> None:
             answers.flush()
 
 
-def _cores() -> int:
+def cores() -> int:
     """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
+    try:
         return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    except AttributeError:  # macOS
+        return os.cpu_count() or 1

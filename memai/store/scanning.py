@@ -6,10 +6,10 @@ vectors take 0.65 s of a processor however they are split.
 
 from __future__ import annotations
 
-import os
 from _thread import allocate_lock, start_new_thread
 from itertools import pairwise
 
+from memai.helper import cores
 from memai.lean import TYPE_CHECKING
 from memai.store.columns import CURRENT_SPACE
 from memai.store.driver import connect
@@ -41,7 +41,7 @@ def nearest(store: Nearest, vector: bytes, width: int) -> Rows:
     """
     values: dict[str, Any] = {"vector": vector, "width": width}
     last = int(store.one("SELECT max(rowid) FROM vectors") or 0)
-    count = min(_processors(), last // PART, _MOST) if store.shareable() else 1
+    count = min(cores(), last // PART, _MOST) if store.shareable() else 1
     edges = [last * place // max(1, count) for place in range(max(1, count) + 1)]
     parts = [{**values, "after": after, "last": end} for after, end in pairwise(edges)]
     helpers = [_Helper(store, part) for part in parts[:-1]]
@@ -50,14 +50,6 @@ def nearest(store: Nearest, vector: bytes, width: int) -> Rows:
         rows = helper.wait()
         found += store.all(_SQL, part) if rows is None else rows
     return sorted(found)[:width] if helpers else found
-
-
-def _processors() -> int:
-    """Return how many processors this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS
-        return os.cpu_count() or 1
 
 
 class _Helper:

@@ -25,7 +25,7 @@ from memai.store import Store
 TABLES = ("memories", "passages", "vectors", "edits", "relations", "spaces")
 WORDS = "the walrus keeps a Ledger of tusks, tides and naïve tokens in a very cold house".split()
 
-pytestmark = pytest.mark.skipif(helper._cores() < 2, reason="there is no second core")
+pytestmark = pytest.mark.skipif(helper.cores() < 2, reason="there is no second core")
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +100,7 @@ def rows(store: Store) -> dict[str, list[Any]]:
 def plainly(opener: Callable[..., Store], path: str, **options: Any) -> Store:
     """Import a file without another process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(helper, "_cores", lambda: 1)
+        patch.setattr(helper, "cores", lambda: 1)
         store = opener("plain.db", model=embedding.DEFAULT)
         operations.import_memories(store, path, **options)
     return store

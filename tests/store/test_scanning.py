@@ -21,7 +21,7 @@ def filled(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
             store.insert(memory(text, type=("note", "handoff")[number % 2]), embedded(text))
     monkeypatch.setattr(nearest, "_COLD", 10**9)
     monkeypatch.setattr(nearest, "_NARROW", 3)
-    monkeypatch.setattr(scanning, "_processors", lambda: 4)
+    monkeypatch.setattr(scanning, "cores", lambda: 4)
     monkeypatch.setattr(scanning, "PART", 7)
     return store
 
