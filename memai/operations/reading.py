@@ -199,10 +199,13 @@ def pulse(
                 break
             budget -= size(digest)
             kept_digests[type].append(digest)
-    missing = {
-        type: store.count(scope._replace(type=type)) - len(kept)
-        for type, kept in kept_digests.items()
-    }
+
+    def there(type: str) -> int:
+        # Where not all that was asked for came, that is all there is.
+        found = len(groups[type])
+        return store.count(scope._replace(type=type)) if found == limit else found
+
+    missing = {type: there(type) - len(kept) for type, kept in kept_digests.items()}
     return answer._replace(
         handoffs=tuple(kept_digests["handoff"]),
         anti_patterns=tuple(kept_digests["anti_pattern"]),
