@@ -122,6 +122,7 @@ def terminal():
 def _conversation(pid, ours, typed, prompt):
     """Read all that a process says, answer its prompt, and wait for it."""
     said, deadline, answered = b"", time.monotonic() + 30, typed is None
+    again = deadline
     while time.monotonic() < deadline:
         ready, _, _ = select.select([ours], [], [], 0.1)
         if ready:
@@ -135,6 +136,12 @@ def _conversation(pid, ours, typed, prompt):
         if not answered and prompt.encode() in said:
             os.write(ours, typed if isinstance(typed, bytes) else typed.encode())
             answered = True
+            # A Ctrl-C between a prompt and Python's read waits for that read, as any does in
+            # Python: a person who sees nothing happen types it again.
+            again = time.monotonic() + 3 if typed == "\x03" else deadline
+        if time.monotonic() > again:
+            os.write(ours, b"\x03")
+            again = deadline
     else:
         os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
