@@ -149,7 +149,8 @@ class View:
         for ids, numbers, scales, errors in read(self._store, self._dim, 0):
             part = floats[: ids.size]
             np.copyto(part, numbers)
-            found.append(Product(ids, (part @ query) * scales, errors))
+            # Errors are those of the next block by the time they are looked at, unless copied.
+            found.append(Product(ids, (part @ query) * scales, errors.copy()))
         return found
 
     def forget(self, ids: Sequence[int]) -> bool:

@@ -107,6 +107,22 @@ def test_answers_are_those_of_the_rows_whatever_happens(
     assert filled.check(deep=True) == []
 
 
+def test_each_vector_has_an_error_of_its_own(filled: Store) -> None:
+    """What a product may be wrong by is said of each row, however many blocks are read after it."""
+    vector = embedded("word3 word4").passages[0].embedding
+    insert(filled, *(a_memory(random.Random(2)) for _ in range(600)))
+    filled.settle()
+    said: dict[int, float] = {}
+    wanted: dict[int, float] = {}
+    with filled.reading():
+        for part in packed.View(filled, SPACE.dim).products(vector):
+            said |= zip(part.ids.tolist(), part.errors.tolist(), strict=True)
+        for part in packed.read(filled, SPACE.dim, 0):
+            wanted |= zip(part.ids.tolist(), part.errors.tolist(), strict=True)
+    assert said == wanted
+    assert len(set(said.values())) > len(said) // 10
+
+
 def test_what_is_gone_is_gone_from_its_block(filled: Store) -> None:
     """An edit and a purge take the vectors that were there out of the blocks, bytes and all."""
     edited, purged = (filled.memories([id])[id] for id in (7, 9))
