@@ -9,8 +9,7 @@ moment; and it ends with its pipe, however this process ends.
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
-from types import TracebackType
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from memai.helper import serve; serve()"
 
 
-class Helper(AbstractContextManager["Helper"]):
+class Helper:
     """Calls functions of modules in a second process, one at a time.
 
     What goes there and comes back is pickled. Where it cannot be had, is lost, or a function fails
@@ -115,14 +114,6 @@ class Helper(AbstractContextManager["Helper"]):
             process.kill()
             with suppress(OSError), process:  # closes its pipes, and waits
                 pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def serve() -> None:

@@ -97,8 +97,7 @@ def segmenter(text: str, *, latin: bool = False) -> re.Pattern[str]:
     """
     if text.isascii():
         # Where nothing can be named: to look for that at every word takes three times as long.
-        named = "++" in text or "#" in text or ".net" in text or ".NET" in text
-        return re.compile(f"{_NAMED}|{_ASCII_WORD}" if named else _ASCII_WORD)
+        return re.compile(_ASCII_WORD if _is_unnamed(text) else f"{_NAMED}|{_ASCII_WORD}")
     return re.compile(f"{_NAMED}|(?P<latin>[{_LATIN}{_FORMS}]+)") if latin else _any_segment()
 
 

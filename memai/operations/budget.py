@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
 
 
+# What writes JSON, once it was needed: `json.dumps` makes one each time, and functools, which would
+# remember it, is not imported by a list.
+_encode: list[Callable[[Any], str]] = []
+
+
 def size(record: Any) -> int:
     """Return the bytes a record takes as JSON, as both faces send it."""
     if not _encode:
@@ -20,9 +25,6 @@ def size(record: Any) -> int:
 
         _encode.append(json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode)
     return len(_encode[0](to_json(record)).encode()) + 1
-
-
-_encode: list[Callable[[Any], str]] = []  # made once: `json.dumps` makes one each time
 
 
 def fitting(items: Iterable[Item], budget: int) -> list[Item]:

@@ -68,10 +68,8 @@ def embed(model: Embedder | NoModel, memories: Sequence[Memory]) -> list[Embedde
 def backfill(store: Store, pause: Callable[[], None]) -> int:
     """Embed the memories that have no vectors in the store's own space; return how many.
 
-    Then leave the store as quick as it can be.
-
     For a server that has nothing else to do: `pause` is called between small batches, so that other
-    writers get in between. Does nothing without the store's model.
+    writers get in between, and at the end the store is settled. Does nothing without its model.
     """
     model = embedder(store)
     if isinstance(model, NoModel):

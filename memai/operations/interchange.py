@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 from memai import files, repository
@@ -67,7 +68,7 @@ def import_memories(
                 reason="memai's own form says of each memory which domain it is in: import it "
                 "without --domain, and move it with 'memai domains rename'."
             )
-        with Preparing(store) as preparing, Helper() as helper:
+        with closing(Preparing(store)) as preparing, closing(Helper()) as helper:
             if keep_going or dry_run:
                 read = leniently(store, opened, policy, tally, preparing)
             else:

@@ -6,9 +6,8 @@ kept otherwise or not at all; then it is not used.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from itertools import chain, islice
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from memai import embedding
@@ -39,7 +38,7 @@ class Made(NamedTuple):
 Prepared = dict[str, Made]
 
 
-class Preparing(AbstractContextManager["Preparing"]):
+class Preparing:
     """Makes what can be made of the memories of one import."""
 
     def __init__(self, store: Store) -> None:
@@ -48,12 +47,8 @@ class Preparing(AbstractContextManager["Preparing"]):
         self._asked: list[Memory] = []
         self._model = ""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the second process."""
         self._helper.close()
 
     def watched(
@@ -111,7 +106,7 @@ class Preparing(AbstractContextManager["Preparing"]):
         self._asked = [memory for memory in memories if memory.uid not in present]
         if len(self._asked) >= _SEVERAL:
             plain = [tuple(memory) for memory in self._asked]
-            self._helper.ask(_made, self._model, self._store.encode, plain)
+            self._helper.ask(_embed_and_encode, self._model, self._store.encode, plain)
 
     def _made(self) -> Prepared:
         """Return what was begun last, by uid; nothing where the second process is lost."""
@@ -155,7 +150,7 @@ def _get_ready(model: str) -> None:
         loaded.embed_passages([" " * BULK_CHARACTERS])
 
 
-def _made(
+def _embed_and_encode(
     model: str, encode: Callable[[Memory], object], memories: Sequence[tuple[Any, ...]]
 ) -> tuple[Space | None, list[tuple[list[tuple[Any, ...]], object]]]:
     """Return the space, and of each memory its passages and what the engine keeps of it.

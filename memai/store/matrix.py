@@ -22,6 +22,19 @@ OUT_OF_REACH = -3.0
 """A cosine below all others."""
 
 
+class Quantised(NamedTuple):
+    """Vectors as numbers of -127 to 127 (rows, dim), and of each its id, float32 scale and error.
+
+    A vector is its numbers times its scale, but for less than the error in any product with a unit
+    vector.
+    """
+
+    ids: NDArray[Any]
+    numbers: NDArray[Any]
+    scales: NDArray[Any]
+    errors: NDArray[Any]
+
+
 class Product(NamedTuple):
     """The cosines of some rows with a vector, and by how much each may be wrong."""
 
@@ -62,29 +75,20 @@ class Matrix:
         self.last = 0
         """The highest id that was added."""
 
-    def add(self, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Add (id, little-endian float32 vector) with ids above `last`, ascending."""
-        if vectors:
-            floats = self._np.frombuffer(b"".join(vector for _, vector in vectors), "<f4")
-            ids = self._np.array([id for id, _ in vectors])
-            self.put(ids, *quantised(floats.reshape(len(vectors), -1)))
-
-    def put(
-        self, ids: NDArray[Any], numbers: NDArray[Any], scales: NDArray[Any], errors: NDArray[Any]
-    ) -> None:
-        """Add quantised rows with ids above `last`, ascending."""
-        start = 0
-        while start < ids.size:
+    def put(self, part: Quantised) -> None:
+        """Add vectors with ids above `last`, ascending."""
+        start, size = 0, part.ids.size
+        while start < size:
             if self._filled == _BLOCK:
                 self._blocks.append(_Block(self._np, self.dim))
                 self._filled = 0
-            end = min(ids.size, start + _BLOCK - self._filled)
-            rows, part = slice(self._filled, self._filled + end - start), slice(start, end)
-            self._blocks[-1].put(rows, ids[part], numbers[part], scales[part], errors[part])
+            end = min(size, start + _BLOCK - self._filled)
+            rows = slice(self._filled, self._filled + end - start)
+            self._blocks[-1].put(rows, Quantised(*(column[start:end] for column in part)))
             self._filled += end - start
             start = end
-        if ids.size:
-            self.last = int(ids[-1])
+        if size:
+            self.last = int(part.ids[-1])
 
     def forget(self, ids: Collection[int]) -> None:
         """Leave out rows that are no more."""
@@ -146,20 +150,17 @@ def nearest(products: Products, width: int) -> Reach:
     return Reach(ids[0][order], lows[0][order], highs[0][order], horizon)
 
 
-def quantised(floats: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return unit vectors (rows, dim) as whole numbers of -127 to 127, scales and errors.
-
-    Scales and errors are float32, one a row: a vector is its numbers times its scale, but for less
-    than the error in any product with a unit vector.
-    """
+def quantised(vectors: Sequence[tuple[int, bytes]], dim: int) -> Quantised:
+    """Return (id, little-endian float32 unit vector) as whole numbers."""
     import numpy as np
 
+    floats = np.frombuffer(b"".join(vector for _, vector in vectors), "<f4").reshape(-1, dim)
     scales = np.maximum(np.abs(floats).max(axis=1), np.finfo(np.float32).tiny) / np.float32(127)
     numbers = np.rint(floats / scales[:, None])
     lost = np.linalg.norm(floats - numbers * scales[:, None], axis=1)
     # What is compared in the end, 1 - d * d / 2, is off by this where a length is not 1.
     lost += np.abs(np.square(floats).sum(axis=1) - 1) / 2 + _ROUNDING
-    return numbers, scales, lost
+    return Quantised(np.array([id for id, _ in vectors], np.int64), numbers, scales, lost)
 
 
 class _Block:
@@ -173,17 +174,10 @@ class _Block:
         self.scales: NDArray[Any] = np.zeros(_BLOCK, np.float32)
         self.errors: NDArray[Any] = np.full(_BLOCK, 2 * OUT_OF_REACH, np.float32)
 
-    def put(
-        self,
-        rows: slice,
-        ids: NDArray[Any],
-        numbers: NDArray[Any],
-        scales: NDArray[Any],
-        errors: NDArray[Any],
-    ) -> None:
+    def put(self, rows: slice, part: Quantised) -> None:
         """Fill rows."""
-        self.ids[rows], self.rows[rows], self.scales[rows] = ids, numbers, scales
-        self.errors[rows] = errors  # last: from here on the rows are seen
+        self.ids[rows], self.rows[rows], self.scales[rows] = part[:3]
+        self.errors[rows] = part.errors  # last: from here on the rows are seen
 
     def clear(self, rows: NDArray[Any]) -> None:
         """Take rows (a mask) out of reach."""

@@ -53,8 +53,6 @@ class Nearest(Rows, Snapshots):
             numeric.prepare()  # what ranks words and reads tokens looks whether it is there
         inside = self._inside(where)
         if inside is not None:
-            if not inside:  # an array of none cannot be bound
-                return []
             return self._best(_LISTED, {"ids": numbers(inside)}, vector, limit)
         found = self._wide(vector, where, limit)
         if found is None:
@@ -64,14 +62,10 @@ class Nearest(Rows, Snapshots):
 
     def closest(self, vector: bytes, ids: Sequence[int]) -> dict[int, Scored]:
         """Return the best passage of each of these memories with its cosine."""
-        if not ids:
-            return {}
         return _best_of_each(self._compared(_LISTED, {"ids": numbers(ids)}, vector))
 
     def first_vectors(self, ids: Sequence[int]) -> dict[int, bytes]:
         """Return the vector of the first passage of each of these memories that has one."""
-        if not ids:  # an array of none cannot be bound
-            return {}
         sql = f'SELECT p.memory_id, v.embedding FROM {_LISTED} AND p."start" = 0'
         return dict(self.all(f"{sql} AND v.embedding IS NOT NULL", {"ids": numbers(ids)}))
 
@@ -93,9 +87,19 @@ class Nearest(Rows, Snapshots):
             (apsw.carray(rows), apsw.carray(among), at_least),
         )
 
-    def can_compare(self) -> bool:
-        """Whether the engine can compare vectors by itself."""
-        return self._load_cosine()
+    def measured(
+        self, columns: str, source: str, values: dict[str, Any], vector: bytes
+    ) -> list[tuple[float, Any]]:
+        """Return each vector `v` of a source with its cosine and a row.
+
+        The columns asked for stand second in it and behind.
+        """
+        by_itself = self._load_cosine()
+        measure = "vec_distance_l2(v.embedding, :vector)" if by_itself else "v.embedding"
+        rows = self.all(f"SELECT {measure}, {columns} FROM {source}", {**values, "vector": vector})
+        if by_itself:
+            return [(1 - row[0] * row[0] / 2, row) for row in rows]
+        return list(zip(self.products([row[0] for row in rows], vector), rows, strict=True))
 
     def products(self, vectors: Sequence[bytes], vector: bytes) -> list[float]:
         """Return the dot products of float32 vectors with one of them, by numpy."""
@@ -170,8 +174,6 @@ class Nearest(Rows, Snapshots):
 
         `near` are (cosine, passage).
         """
-        if not near:  # an array of none cannot be bound
-            return []
         sql, values = condition(where)
         scores = {passage: score for score, passage in near}
         best: dict[int, Scored] = {}
@@ -202,20 +204,9 @@ class Nearest(Rows, Snapshots):
 
     def _compared(self, source: str, values: dict[str, Any], vector: bytes) -> list[Scored]:
         """Return every passage of a source with its cosine."""
-        by_itself = self._load_cosine()
-        measured = "vec_distance_l2(v.embedding, :vector)" if by_itself else "v.embedding"
-        rows = self.all(
-            f'SELECT p.memory_id, {measured}, p."start", p."end" FROM {source}'
-            " AND v.embedding IS NOT NULL",
-            {**values, "vector": vector},
-        )
-        if by_itself:
-            return [Scored(id, 1 - d * d / 2, start, end) for id, d, start, end in rows]
-        cosines = self.products([row[1] for row in rows], vector)
-        return [
-            Scored(id, cosine, start, end)
-            for (id, _, start, end), cosine in zip(rows, cosines, strict=True)
-        ]
+        source += " AND v.embedding IS NOT NULL"
+        found = self.measured('p.memory_id, p."start", p."end"', source, values, vector)
+        return [Scored(row[1], cosine, row[2], row[3]) for cosine, row in found]
 
     def _load_cosine(self) -> bool:
         """Load sqlite-vec's functions into the open connection; false where that cannot be."""
@@ -251,11 +242,12 @@ def _best_of_each(passages: Iterable[Scored]) -> dict[int, Scored]:
 
 
 def numbers(ids: Iterable[int]) -> Any:
-    """Return ids, one at least, as a statement takes them.
+    """Return ids as a statement takes them.
 
-    Ascending, so that they are looked up in the fewest pages.
+    Ascending, so that they are looked up in the fewest pages. An array of none cannot be bound: in
+    its place stands 0, which is no id.
     """
-    return apsw.carray(array("q", sorted(ids)), flags=apsw.SQLITE_CARRAY_INT64)
+    return apsw.carray(array("q", sorted(ids) or [0]), flags=apsw.SQLITE_CARRAY_INT64)
 
 
 def _vec_path() -> str | None:

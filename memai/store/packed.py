@@ -6,12 +6,12 @@ step with the rows, what is in none is read from its row, and nothing but time i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memai import numeric
 from memai.errors import Damaged
 from memai.store.columns import CURRENT_SPACE
-from memai.store.matrix import Product, quantised
+from memai.store.matrix import Product, Quantised, quantised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,15 +28,6 @@ _ROWS = (
     f"SELECT passage_id, embedding FROM vectors WHERE space_id = {CURRENT_SPACE}"
     " AND passage_id > ? AND passage_id < ? AND embedding IS NOT NULL ORDER BY passage_id LIMIT ?"
 )
-
-
-class Quantised(NamedTuple):
-    """Some vectors: their passages, ascending, and what `matrix.quantised` says of them."""
-
-    ids: NDArray[Any]
-    numbers: NDArray[Any]
-    scales: NDArray[Any]
-    errors: NDArray[Any]
 
 
 def read(store: Connection, dim: int, after: int) -> Iterator[Quantised]:
@@ -66,15 +57,12 @@ def read(store: Connection, dim: int, after: int) -> Iterator[Quantised]:
 
 def _unpacked(store: Connection, dim: int, after: int, end: int) -> Iterator[Quantised]:
     """Yield the vectors between two passages from their rows."""
-    import numpy as np
-
     while after + 1 < end:
         rows = store.all(_ROWS, (after, end, BLOCK))
         if any(len(vector) != 4 * dim for _, vector in rows):
             raise Damaged(path=store.path, reason="a vector in it has a wrong length")
         if rows:
-            ids = np.array([id for id, _ in rows])
-            yield Quantised(ids, *quantised(_floats(rows, dim)))
+            yield quantised(rows, dim)
         if len(rows) < BLOCK:
             break
         after = rows[-1][0]
@@ -98,10 +86,9 @@ def pack(vectors: Sequence[tuple[int, bytes]], dim: int) -> bytes:
 
     rows = np.zeros(BLOCK, _row(dim))
     if vectors:
-        places = [id % BLOCK for id, _ in vectors]
-        parts = quantised(_floats(vectors, dim))
+        ids, *parts = quantised(vectors, dim)
         for name, part in zip(("numbers", "scale", "error"), parts, strict=True):
-            rows[name][places] = part
+            rows[name][ids % BLOCK] = part
     return rows.tobytes()
 
 
@@ -114,12 +101,6 @@ def alike(block: bytes, other: bytes, dim: int) -> bool:
     one, two = (np.frombuffer(packed, _row(dim)) for packed in (block, other))
     same = all(np.array_equal(one[name], two[name]) for name in ("numbers", "scale"))
     return same and np.allclose(one["error"], two["error"], rtol=0, atol=1e-6)
-
-
-def _floats(vectors: Sequence[tuple[int, bytes]], dim: int) -> NDArray[Any]:
-    import numpy as np
-
-    return np.frombuffer(b"".join(vector for _, vector in vectors), "<f4").reshape(-1, dim)
 
 
 def _row(dim: int) -> Any:
@@ -153,9 +134,9 @@ class View:
             found.append(Product(ids, (part @ query) * scales, errors.copy()))
         return found
 
-    def forget(self, ids: Sequence[int]) -> bool:
+    def forget(self, ids: Sequence[int]) -> bool:  # noqa: ARG002
         """Do nothing: what is packed and is no more would be damage."""
-        return not ids
+        return False
 
     def holds(self) -> bool:
         """Whether this is still the state that was looked at: inside `reading` it is."""

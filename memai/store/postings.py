@@ -196,14 +196,12 @@ class WordIndex(Spelling, Nearest):
         matched = "FROM word_index WHERE word_index MATCH :match"
         values = {"match": phrase(clause)}
         rows = int(self.one(f"SELECT count(*) {matched}", values))
-        held: list[tuple[int, int]] = []
-        if rows and inside:  # an array of none cannot be bound
-            # With the plus FTS5 does not look each row up by itself, which takes 50 times as long.
-            held = self.all(
-                f"SELECT rowid, occurrences(word_index) {matched}"
-                " AND +rowid IN (SELECT value FROM carray(:ids))",
-                {**values, "ids": numbers(inside)},
-            )
+        # With the plus FTS5 does not look each row up by itself, which takes 50 times as long.
+        held = self.all(
+            f"SELECT rowid, occurrences(word_index) {matched}"
+            " AND +rowid IN (SELECT value FROM carray(:ids))",
+            {**values, "ids": numbers(inside)},
+        )
         found = bm25.postings_among(held, rows)
         with caches.lock:
             if caches.words_changes == state.changes:

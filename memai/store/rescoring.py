@@ -64,16 +64,9 @@ def nearest(
 
 def _compared(store: Nearest, vector: bytes, ids: Any) -> list[tuple[float, int]]:
     """Return (cosine, passage) of those passages that there are."""
-    if not ids.size:  # an array of none cannot be bound
-        return []
-    by_itself = store.can_compare()
-    measured = "vec_distance_l2(v.embedding, :vector)" if by_itself else "v.embedding"
-    rows = store.all(
-        f"SELECT {measured}, v.passage_id FROM carray(:ids) c"
-        f" CROSS JOIN vectors v ON v.passage_id = c.value AND v.space_id = {CURRENT_SPACE}",
-        {"vector": vector, "ids": numbers(ids.tolist())},
+    source = (
+        "carray(:ids) c CROSS JOIN vectors v"
+        f" ON v.passage_id = c.value AND v.space_id = {CURRENT_SPACE}"
     )
-    if by_itself:
-        return [(1 - d * d / 2, id) for d, id in rows]
-    cosines = store.products([row[0] for row in rows], vector)
-    return [(cosine, id) for cosine, (_, id) in zip(cosines, rows, strict=True)]
+    found = store.measured("v.passage_id", source, {"ids": numbers(ids.tolist())}, vector)
+    return [(cosine, row[1]) for cosine, row in found]

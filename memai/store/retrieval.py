@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from memai import text
 from memai.queries import Clause
 from memai.records import Glance, Scored, Where
-from memai.store.columns import condition
+from memai.store.columns import CURRENT_SPACE, condition
 from memai.store.nearest import numbers
 from memai.store.spelling import phrase
 from memai.store.words import Words
@@ -45,8 +45,6 @@ class Retrieval(Words):
 
     def glances(self, ids: Sequence[int]) -> dict[int, Glance]:
         """Return what ordering needs to know of each of these memories."""
-        if not ids:  # an array of none cannot be bound
-            return {}
         rows = self.all(
             "SELECT m.id, m.created_at, m.confidence, substr(m.content, 1, :most)"
             " FROM carray(:ids) c CROSS JOIN memories m ON m.id = c.value",
@@ -59,8 +57,6 @@ class Retrieval(Words):
 
         At most `reach` a side, nearest first, in the order of their times.
         """
-        if not ids:
-            return {}
         # Scalar subqueries: each is a step along the index of sessions.
         sides = [
             "(SELECT n.id FROM memories n WHERE n.session = m.session AND n.status = 'active'"
@@ -82,15 +78,13 @@ class Retrieval(Words):
 
     def tokens(self, ids: Sequence[int]) -> dict[int, bytes]:
         """Return the uint16 token ids of each memory that has some, passage after passage."""
-        if not ids:
-            return {}
         found: dict[int, bytes] = {}
         # The index of passages has them in order; their rows would cost a quarter of the time.
         for id, tokens in self.all(
             "SELECT p.memory_id, v.tokens FROM carray(?) c"
             " CROSS JOIN passages p ON p.memory_id = c.value"
             " CROSS JOIN vectors v ON v.passage_id = p.id"
-            " AND v.space_id = (SELECT value FROM meta WHERE name = 'space')",
+            f" AND v.space_id = {CURRENT_SPACE}",
             (numbers(ids),),
         ):
             if tokens:

@@ -192,7 +192,7 @@ END;
 """
 
 # The same of vectors: see `packed`. A block is 1,024 passages, by id.
-_PACKED = """
+PACKED = """
 CREATE TABLE packed(
   space_id INTEGER NOT NULL REFERENCES spaces(id) ON DELETE CASCADE,
   block INTEGER NOT NULL,
@@ -212,7 +212,10 @@ CREATE TRIGGER packed_delete AFTER DELETE ON vectors BEGIN
 END;
 """
 
-_STEP_1 = _TABLES + _WORDS + _PACKED
+DERIVED = _WORDS + PACKED
+"""How the current schema makes what can be made again."""
+
+_STEP_1 = _TABLES + DERIVED
 
 # Each step brings a file from its index to the next version of the schema.
 STEPS: tuple[str, ...] = (_STEP_1,)
@@ -224,10 +227,6 @@ INDEXED = {
 }
 """What each word index is made of: a table or view, and its columns."""
 WORD_INDEXES = tuple(INDEXED)
-PACKED = _PACKED
-"""How the current schema packs vectors, and the triggers that keep that in step with them."""
-DERIVED = _WORDS + _PACKED
-"""How the current schema makes what can be made again."""
 DERIVED_TABLES = (*WORD_INDEXES, "packed")
 DERIVED_TRIGGERS = (
     "memories_insert", "memories_delete", "memories_update_words", "memories_update_grams",

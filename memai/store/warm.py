@@ -93,7 +93,7 @@ def _bring_up(store: Nearest, caches: Caches) -> None:
     matrix = caches.matrix
     caches.complete = False
     for part in packed.read(store, matrix.dim, matrix.last):
-        matrix.put(*part)
+        matrix.put(part)
     caches.complete = True
     buried = store.one("SELECT count(*) FROM tombstones")
     if buried != caches.buried:

@@ -161,8 +161,6 @@ class Words(WordIndex):
 
     def _those_inside(self, ids: list[int], where: Where) -> set[int]:
         """Return which of these memories lie in a filter."""
-        if not ids:  # an array of none cannot be bound
-            return set()
         sql, values = condition(where)
         rows = self.all(
             "SELECT m.id FROM carray(:ids) c CROSS JOIN memories m ON m.id = c.value WHERE " + sql,

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +234,7 @@ def ended(process: int) -> bool:
 
 def test_it_answers_one_call_after_another() -> None:
     """Calls come back in their order; what it prints is no answer."""
-    with Helper() as one:
+    with closing(Helper()) as one:
         one.start()
         one.ask(divmod, 7, 2)
         assert one.answer() == (3, 1)
@@ -251,7 +251,7 @@ def test_it_answers_one_call_after_another() -> None:
 
 def test_what_fails_there_is_called_here() -> None:
     """A function that raises there raises here, in its turn."""
-    with Helper() as one:
+    with closing(Helper()) as one:
         one.start()
         answers = one.ahead(divmod, [(4, 2), (4, 0)])
         assert next(answers) == (2, 0)
@@ -288,7 +288,7 @@ def test_an_interpreter_that_cannot_be_started_is_done_without(
 ) -> None:
     """Without an interpreter to start nothing is asked."""
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with Helper() as one:
+    with closing(Helper()) as one:
         one.start()
         one.ask(divmod, 7, 2)
         assert one.answer() is None

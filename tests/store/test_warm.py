@@ -45,8 +45,10 @@ def test_the_nearest_are_among_what_a_matrix_names(
     query /= np.linalg.norm(query)
     made = matrix.Matrix(8)
     half = rows // 2
-    made.add([(place + 1, vectors[place].tobytes()) for place in range(half)])
-    made.add([(place + 1, vectors[place].tobytes()) for place in range(half, rows)])
+    for part in (range(half), range(half, rows)):
+        numbered = [(place + 1, vectors[place].tobytes()) for place in part]
+        if numbered:
+            made.put(matrix.quantised(numbered, 8))
     made.forget(gone)
     reach = matrix.nearest(made.products(query.tobytes()), width)
     ids, horizon = reach.ids, reach.horizon
