@@ -115,7 +115,12 @@ def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[i
     # Nothing but Latin words can hold what is asked in ASCII.
     for segment in segmenter(text, latin=query.text.isascii()).finditer(text, *span):
         word = segment[0]
-        if not word.lower().startswith(both) and _is_plain(word):
+        if (
+            word.isalpha()
+            and word.isascii()
+            and (word.islower() or word.istitle())
+            and not word.lower().startswith(both)
+        ):
             continue  # a stem is how its word begins: that is all to be known of most words
         kind, (start, end) = segment.lastgroup or "", segment.span()
         composed = compose(word)
@@ -130,11 +135,6 @@ def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[i
                     found.append((start, end, key))
                     break
     return found
-
-
-def _is_plain(word: str) -> bool:
-    """Whether a word is its own only token, but for a capital at its beginning."""
-    return word.isascii() and word.isalpha() and (word.islower() or word.istitle())
 
 
 def _densest(found: list[tuple[int, int, str]], width: int) -> tuple[int, int]:

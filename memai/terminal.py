@@ -77,7 +77,7 @@ def _columns(text: str) -> Iterator[int]:
     """Give the columns that each character of `text` adds."""
     import unicodedata
 
-    before, added = "", 0
+    before, added = "", 1  # a skin tone at the beginning colours nothing, and is shown
     for character in text:
         if character < "\u0300":
             added = 1

@@ -1,6 +1,8 @@
 """Search: what is found, in which scope, how it is explained, and how an answer goes on."""
 
+import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -275,6 +277,21 @@ def test_vectors_of_another_version_of_the_model_are_not_used(
     answer = operations.search(store, "walrus")
     assert [hit.match_source for hit in answer.hits] == ["fts"]
     assert "reembed" in " ".join(answer.notes)
+
+
+def test_a_sentence_that_is_there_word_for_word_is_close(store: Store) -> None:
+    """Asking with what a memory says finds it and says that it is an answer, in any case."""
+    chance = random.Random(1)
+    words = Path(__file__).parents[1].joinpath("README.md").read_text().split()
+    for _ in range(100):
+        operations.note(store, " ".join(chance.choices(words, k=40)))
+    said = "The deploy key of the staging cluster lives in the vault under ops/staging"
+    operations.note(store, f"On Monday. {said}, Ann says.")
+    for query in (said, said.lower()):
+        answer = operations.search(store, query)
+        assert answer.close
+        assert said in answer.hits[0].snippet
+    assert not operations.search(store, "The giraffe of the northern zoo sleeps in a shed").close
 
 
 TEXTS = st.text(st.sampled_from("ab \"'*()-:é中🚀\n"), min_size=1, max_size=40)

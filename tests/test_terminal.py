@@ -128,6 +128,8 @@ def test_safe_text_is_safe_and_stays_so(text: str, newlines: bool, tabs: bool) -
         ("\u1112\u1161\u11ab", 2),
         ("🎉", 2),
         ("👍🏽", 2),
+        ("🏽", 2),
+        ("a🏽", 3),
         ("❤\ufe0f", 2),
         ("👨\u200d👩\u200d👧", 2),
         ("🇺🇸", 2),

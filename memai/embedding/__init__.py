@@ -48,18 +48,29 @@ def load(name: str = DEFAULT) -> Embedder | NoModel:
 
 def similar(a: bytes, b: bytes) -> float:
     """Return the cosine of two vectors as `Embedder.embed` gives them."""
+    return product(numbers(a), numbers(b))
+
+
+def numbers(vector: bytes) -> Any:
+    """Return the numbers of a vector as `product` takes them."""
     import sys
 
-    if "numpy" in sys.modules:  # 3 microseconds instead of 25
+    if "numpy" in sys.modules:
         import numpy as np
 
-        one, other = (np.frombuffer(vector, "<f4").astype(np.float64) for vector in (a, b))
-        return float(one @ other)
-    import math
+        return np.frombuffer(vector, "<f4").astype(np.float64)
     import struct
 
-    form = f"<{len(a) // 4}f"
-    return math.fsum(map(float.__mul__, struct.unpack(form, a), struct.unpack(form, b)))
+    return struct.unpack(f"<{len(vector) // 4}f", vector)
+
+
+def product(a: Any, b: Any) -> float:
+    """Return the dot product of what `numbers` gave: a microsecond with numpy, else 25."""
+    if isinstance(a, tuple):
+        import math
+
+        return math.fsum(map(float.__mul__, a, b))
+    return float(a @ b)
 
 
 _lock = allocate_lock()

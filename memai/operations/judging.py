@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memai.store import Store
 
 _FIRST = 5  # hits that are looked through for names and rare tokens
+_SENTENCE = 8  # tokens; a title of fewer stands in what tells nothing of it
 _MOST = 4  # names that are told apart: a heading has many, which all begin with a capital
 
 
@@ -63,6 +64,17 @@ def judged(
         says=sum(read.lengths.values()) / 1000,
         clauses=clauses,
         month=month,
+        verbatim=_holds(texts[0], model.tokens(readable(words.text))),
+    )
+
+
+def _holds(tokens: Sequence[int], asked: Sequence[int]) -> bool:
+    """Whether some tokens hold those of a question in a row, if these are a sentence."""
+    if len(asked) < _SENTENCE:
+        return False
+    first, size, known = asked[0], len(asked), list(tokens)
+    return any(
+        token == first and known[at : at + size] == list(asked) for at, token in enumerate(known)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memai import ranking, when
-from memai.embedding import Embedder, NoModel, similar
+from memai.embedding import Embedder, NoModel, numbers, product
 from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.operations import embedding_policy, judging, tokens
 from memai.operations.embedding_policy import readable
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from memai.queries import WordQuery
     from memai.store import Store
 
-DEPTH = 100
-"""Candidates of each route. What fuses them looks at no more, so pages of an answer join."""
+DEPTH = 50
+"""Candidates of each route, and of all of them those that are read token by token.
 
-_LATE = 100  # candidates that are read token by token
+nDCG@10 of 100 was 67.83 when that of 50 was 67.72 and of 30 67.60; a warm search of 10,000 memories
+took 8.4, 5.4 and 4.3 ms. What fuses them looks at no more, so pages of an answer join.
+"""
+
 _NEWER = 10  # hits among which the newer may pass
 _WIDEST = 4  # times a route is asked for more because filters on words left too little
 
@@ -69,7 +72,7 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     lifts = _lifts(asked, found, glances)
     reading = None
     if not isinstance(model, NoModel) and vector is not None:
-        likely = ranking.order(scores, lifts)[:_LATE]
+        likely = ranking.order(scores, lifts)[:DEPTH]
         read = tokens.read(store, model, asked.words, likely, glances)
         scores["late"] = read.scores()
         scores["head"] = read.heads(model, glances, ranking.order(scores, lifts))
@@ -82,7 +85,8 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     contradicted = _contradicted(glances)
     sunk = [one for one in ranked if one.id in contradicted]
     ranked = [one for one in ranked if one.id not in contradicted]
-    close = closeness(known) >= CLOSE and bool(ranked)
+    likelihood = closeness(known)
+    close = likelihood >= CLOSE and bool(ranked)
     if wanted > len(ranked):
         more = _candidates(store, asked, vector, wanted + DEPTH)
         ranked, sunk = _continued(store, ranked, sunk, more, wanted + DEPTH)
@@ -91,9 +95,7 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
         for name, route in more.items():
             scores[name] = {id: one.score for id, one in route.items()} | scores[name]
     ranked = ranking.sink(ranked, sunk)
-    return Answer(
-        ranked, found, scores, passages, asked.words, known, closeness(known), close, notes
-    )
+    return Answer(ranked, found, scores, passages, asked.words, known, likelihood, close, notes)
 
 
 def _lifts(
@@ -208,12 +210,13 @@ def _newer(store: Store, ranked: list[Ranked], glances: Mapping[int, Glance]) ->
     """Let the newer of the first hits pass the older they resemble."""
     first = [one for one in ranked[:_NEWER] if one.id in glances]
     times = {one.id: glances[one.id].created for one in first}
-    vectors = store.first_vectors([one.id for one in first])
+    found = store.first_vectors([one.id for one in first])
+    vectors = {id: numbers(vector) for id, vector in found.items()}
     heads = {id: head(glances[id].beginning) for id in vectors}
 
     def alike(a: int, b: int) -> float:
         if a in vectors and b in vectors and ranking.versions(heads[a], heads[b]):
-            return similar(vectors[a], vectors[b])
+            return product(vectors[a], vectors[b])
         return 0.0
 
     return ranking.prefer_newer(first, times, alike) + ranked[len(first) :]

@@ -35,6 +35,7 @@ from memai.vocabulary import (
 
 # Adjustments that are told with every hit they touched.
 _ALWAYS = ("newer", "contradicted")
+_DIGITS = 4  # of scores: behind them a process that has numpy and one that has not may differ
 
 
 class Page(NamedTuple):
@@ -172,8 +173,8 @@ def _hit(memory: Memory, ranked: Ranked, answer: Answer, *, explain: bool) -> Hi
         content_chars=len(memory.content),
         match_source=ranking.match_source(found),
         routes=tuple(found),
-        score=round(ranked.score * answer.likelihood / best_score, 6),
-        scores={name: round(value, 4) for name, value in scores.items()},
+        score=round(ranked.score * answer.likelihood / best_score, _DIGITS),
+        scores={name: round(value, _DIGITS) for name, value in scores.items()},
     )
 
 

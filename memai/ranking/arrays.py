@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from memai import numeric
@@ -145,12 +144,10 @@ class ArrayTexts(Texts):
         rows = self._rows
         context: NDArray[Any] = np.zeros((len(beside), rows.shape[1]))
         for side in (0, 1):
-            steps = zip_longest(*[both[side] for both in beside.values()], fillvalue=_NOBODY)
-            for step, others in enumerate(steps):
-                other = self._places(others)
-                first, last = self._firsts[other], self._counts[other] - 1
-                # The two blocks nearest to the memory: the last before it, the first after it.
-                one, two = (0, np.minimum(last, 1)) if side else (np.maximum(last - 1, 0), last)
-                said = BESIDE ** (step + 1) * np.maximum(rows[first + one], rows[first + two])
-                np.maximum(context, said, out=context)
+            other = self._places([both[side] or _NOBODY for both in beside.values()])
+            first, last = self._firsts[other], self._counts[other] - 1
+            # The two blocks nearest to the memory: the last before it, the first after it.
+            one, two = (0, np.minimum(last, 1)) if side else (np.maximum(last - 1, 0), last)
+            said = BESIDE * np.maximum(rows[first + one], rows[first + two])
+            np.maximum(context, said, out=context)
         return context

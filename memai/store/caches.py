@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from memai.records import Where
     from memai.store.bm25 import Lengths, Postings
     from memai.store.connection import Identity
-    from memai.store.matrix import Matrix
+    from memai.store.matrix import Matrix, Vectors
+    from memai.store.postings import Size
 
 
 class Caches:
@@ -33,16 +34,26 @@ class Caches:
         """How often rows were taken out of the matrix."""
         self.buried = 0
         """How many tombstones there were."""
+        self.narrow: dict[Where, Vectors] = {}
+        """The vectors of filters that leave few memories."""
+        self.narrow_changes = -1
+        """The state of the store that they belong to."""
         self.words_changes = -1
         """The state of the store that what follows belongs to."""
         self.rewritten: str | None = None
         """How often words that were there had changed or gone by then."""
         self.lengths: Lengths | None = None
         self.postings: dict[Clause, Postings] = {}
-        self.sizes: dict[Clause, int] = {}
+        self.sizes: dict[Clause, Size] = {}
         self.inside: dict[tuple[Clause, Where], Postings] = {}
         """Postings in the few memories of a filter."""
         self._bytes = 0
+
+    def renew_narrow(self, changes: int) -> bool:
+        """Leave the vectors of filters behind for those of a newer state; whether it is this."""
+        if changes > self.narrow_changes:
+            self.narrow, self.narrow_changes = {}, changes
+        return changes == self.narrow_changes
 
     def renew_words(self, changes: int, rewritten: str | None, lengths: Lengths | None) -> None:
         """Begin anew with the words of another state of the store."""
@@ -53,6 +64,11 @@ class Caches:
         """Go on to a state that has more words and none other."""
         self.words_changes, self.lengths = changes, lengths
         self.sizes, self.inside = {}, {}
+
+    def holds(self, clause: Clause) -> bool:
+        """Whether some memory is known to hold a clause."""
+        size, postings = self.sizes.get(clause), self.postings.get(clause)
+        return bool(size and size.rows) or bool(postings and postings.rows)
 
     def kept_postings(self, clause: Clause) -> Postings | None:
         """Return the postings of a clause, which so are the last to go."""

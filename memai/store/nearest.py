@@ -53,7 +53,7 @@ class Nearest(Rows, Snapshots):
             numeric.prepare()  # what ranks words and reads tokens looks whether it is there
         inside = self._inside(where)
         if inside is not None:
-            return self._best(_LISTED, {"ids": numbers(inside)}, vector, limit)
+            return self._narrow(vector, where, inside, limit)
         found = self._wide(vector, where, limit)
         if found is None:
             sql, values = condition(where)
@@ -113,6 +113,20 @@ class Nearest(Rows, Snapshots):
         products = np.einsum("ij,j->i", matrix, np.frombuffer(vector, "<f4"))
         found: list[float] = products.tolist()
         return found
+
+    def _narrow(self, vector: bytes, where: Where, inside: list[int], limit: int) -> list[Scored]:
+        """Look among the few memories of a filter."""
+        values = {"ids": numbers(inside)}
+        if Nearest.searches > _COLD and len(inside) > limit:
+            from memai.store import rescoring, warm
+
+            with self.reading():
+                seen = warm.narrow(self, where, _LISTED, values)
+                if seen is not None:
+                    found = rescoring.nearest(self, seen, vector, where, limit)
+                    if found is not None:
+                        return found
+        return self._best(_LISTED, values, vector, limit)
 
     def _wide(self, vector: bytes, where: Where, limit: int) -> list[Scored] | None:
         """Look among all passages first; None where that finds too little, or cannot be done."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memai import numeric
 from memai.errors import Damaged
 from memai.store.columns import CURRENT_SPACE
-from memai.store.matrix import Product, Quantised, quantised
+from memai.store.matrix import Product, Vectors, plain, quantised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ _ROWS = (
 )
 
 
-def read(store: Connection, dim: int, after: int) -> Iterator[Quantised]:
+def read(store: Connection, dim: int, after: int) -> Iterator[Vectors]:
     """Yield all vectors of passages behind one, inside `reading`; raises Damaged.
 
     What is yielded must be used before the next is asked for.
@@ -55,20 +55,20 @@ def read(store: Connection, dim: int, after: int) -> Iterator[Quantised]:
     yield from _unpacked(store, dim, after, 1 << 62)
 
 
-def _unpacked(store: Connection, dim: int, after: int, end: int) -> Iterator[Quantised]:
+def _unpacked(store: Connection, dim: int, after: int, end: int) -> Iterator[Vectors]:
     """Yield the vectors between two passages from their rows."""
     while after + 1 < end:
         rows = store.all(_ROWS, (after, end, BLOCK))
         if any(len(vector) != 4 * dim for _, vector in rows):
             raise Damaged(path=store.path, reason="a vector in it has a wrong length")
         if rows:
-            yield quantised(rows, dim)
+            yield plain(rows, dim)
         if len(rows) < BLOCK:
             break
         after = rows[-1][0]
 
 
-def _unpack(rows: NDArray[Any], after: int, block: int) -> Quantised:
+def _unpack(rows: NDArray[Any], after: int, block: int) -> Vectors:
     """Return the vectors of a block that are of passages behind one."""
     import numpy as np
 
@@ -76,7 +76,7 @@ def _unpack(rows: NDArray[Any], after: int, block: int) -> Quantised:
     kept = (rows["scale"] > 0) & (ids > after)
     if not kept.all():  # all of them is the rule, and copying costs as much as reading
         ids, rows = ids[kept], rows[kept]
-    return Quantised(ids, rows["numbers"], rows["scale"], rows["error"])
+    return Vectors(ids, rows["numbers"], rows["scale"], rows["error"])
 
 
 def pack(vectors: Sequence[tuple[int, bytes]], dim: int) -> bytes:
@@ -86,7 +86,7 @@ def pack(vectors: Sequence[tuple[int, bytes]], dim: int) -> bytes:
 
     rows = np.zeros(BLOCK, _row(dim))
     if vectors:
-        ids, *parts = quantised(vectors, dim)
+        ids, *parts = quantised(plain(vectors, dim))
         for name, part in zip(("numbers", "scale", "error"), parts, strict=True):
             rows[name][ids % BLOCK] = part
     return rows.tobytes()

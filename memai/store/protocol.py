@@ -172,10 +172,10 @@ class Store(Protocol):
     def glances(self, ids: Sequence[int]) -> dict[int, Glance]:
         """Return what ordering needs to know of each of these memories."""
 
-    def neighbours(self, ids: Sequence[int], reach: int) -> dict[int, tuple[list[int], list[int]]]:
-        """Return which active memories of the same session come before and after each memory.
+    def neighbours(self, ids: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
+        """Return which active memory of the same session comes right before and after each memory.
 
-        At most `reach` a side, nearest first, in the order of their times.
+        In the order of their times; what has no session is left out.
         """
 
     def tokens(self, ids: Sequence[int]) -> dict[int, bytes]:

@@ -52,29 +52,24 @@ class Retrieval(Words):
         )
         return {row[0]: Glance._make(row[1:]) for row in rows}
 
-    def neighbours(self, ids: Sequence[int], reach: int) -> dict[int, tuple[list[int], list[int]]]:
-        """Return which active memories of the same session come before and after each memory.
+    def neighbours(self, ids: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
+        """Return which active memory of the same session comes right before and after each memory.
 
-        At most `reach` a side, nearest first, in the order of their times.
+        In the order of their times; what has no session is left out.
         """
         # Scalar subqueries: each is a step along the index of sessions.
         sides = [
             "(SELECT n.id FROM memories n WHERE n.session = m.session AND n.status = 'active'"
             f" AND (n.created_at, n.id) {sign} (m.created_at, m.id)"
-            f" ORDER BY n.created_at {order}, n.id {order} LIMIT 1 OFFSET {step})"
+            f" ORDER BY n.created_at {order}, n.id {order} LIMIT 1)"
             for sign, order in (("<", "DESC"), (">", "ASC"))
-            for step in range(reach)
         ]
         rows = self.all(
             f"SELECT m.id, {', '.join(sides)} FROM carray(?) c"
             " CROSS JOIN memories m ON m.id = c.value WHERE m.session IS NOT NULL",
             (numbers(ids),),
         )
-        middle = 1 + reach
-        return {
-            row[0]: (list(filter(None, row[1:middle])), list(filter(None, row[middle:])))
-            for row in rows
-        }
+        return {row[0]: (row[1], row[2]) for row in rows}
 
     def tokens(self, ids: Sequence[int]) -> dict[int, bytes]:
         """Return the uint16 token ids of each memory that has some, passage after passage."""

@@ -7,21 +7,24 @@ noticed by its missing row.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memai.store import packed
 from memai.store.columns import CURRENT_SPACE
-from memai.store.matrix import Matrix
+from memai.store.matrix import Matrix, Product, plain
 from memai.store.transactions import GENERATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memai.records import Where
     from memai.store.caches import Caches
-    from memai.store.matrix import Products
+    from memai.store.matrix import Products, Vectors
     from memai.store.nearest import Nearest
 
-_LEAST = 4096  # passages below which a scan takes 3 ms and numpy is not worth its 25 MB
+_KEPT = 4  # filters whose vectors are kept
+_MOST = 4096  # passages of one of them: 4 MB
+_LEAST = 256  # passages below which a scan is as quick: 0.6 ms
 
 
 class View:
@@ -61,6 +64,61 @@ class View:
         )
 
 
+class Narrow:
+    """The vectors of the few memories of a filter, as one state of the store sees them.
+
+    Those of 500 memories of a million are on 500 pages, and take 3 ms to read.
+    """
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._vectors = vectors
+
+    def products(self, vector: bytes) -> Products:
+        """Return the products of all vectors with a unit vector, little-endian float32."""
+        import numpy as np
+
+        ids, rows, scales, errors = self._vectors
+        cosines = rows @ np.frombuffer(vector, "<f4") * scales
+        return [Product(ids, cosines, errors)]
+
+    def forget(self, ids: Sequence[int]) -> bool:  # noqa: ARG002
+        """Do nothing: in this state of the store none are missing."""
+        return False
+
+    def holds(self) -> bool:
+        """Whether it is still the same state: its vectors are kept for no other."""
+        return True
+
+
+def narrow(store: Nearest, where: Where, source: str, values: dict[str, Any]) -> Narrow | None:
+    """Return the vectors of a filter that leaves few, inside `reading`.
+
+    None where there are none, or too many.
+    `source` with its values gives their passages `p` and vectors `v`.
+    """
+    caches = store.caches()
+    if caches is None:
+        return None
+    changes = int(store.meta("changes") or 0)
+    with caches.lock:
+        known = caches.narrow.get(where) if caches.renew_narrow(changes) else None
+    if known is None:
+        rows = store.all(
+            f"SELECT p.id, v.embedding FROM {source} AND v.embedding IS NOT NULL"
+            " ORDER BY p.id LIMIT :most",
+            {**values, "most": _MOST + 1},
+        )
+        if len(rows) > _MOST or len({len(vector) for _, vector in rows}) != 1:
+            return None
+        known = plain(rows, len(rows[0][1]) // 4)
+        with caches.lock:
+            if caches.renew_narrow(changes):
+                if len(caches.narrow) == _KEPT:
+                    del caches.narrow[next(iter(caches.narrow))]
+                caches.narrow[where] = known
+    return Narrow(known)
+
+
 def view(store: Nearest) -> View | None:
     """Return the matrix of what the store sees now, inside `reading`; None while there is none."""
     caches = store.caches()
@@ -69,6 +127,7 @@ def view(store: Nearest) -> View | None:
     known = dict(store.all("SELECT name, value FROM meta WHERE name IN ('changes', 'space')"))
     changes, space = int(known.get("changes", "0")), known.get("space")
     with caches.lock:
+        caches.renew_narrow(changes)
         if changes < caches.changes and caches.matrix is not None:
             return None  # another thread has seen more than this one may
         if space != caches.space or changes - caches.changes >= GENERATION:

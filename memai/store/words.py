@@ -61,7 +61,7 @@ class Words(WordIndex):
         if self._memories() * len(sized) <= _MOST or self._inside(where) is not None:
             return []
         with self.reading():
-            sizes = sorted((self._size(clause), place) for place, clause in enumerate(sized))
+            sizes = sorted((self._size(clause).cost, place) for place, clause in enumerate(sized))
         total, common = 0, []
         for size, place in sizes:
             total += size
@@ -84,24 +84,10 @@ class Words(WordIndex):
             return False
         total = 0
         for clause in clauses:
-            total += self._size(clause)
+            total += self._size(clause).cost
             if total > most:
                 return False
         return True
-
-    def _size(self, clause: Clause) -> int:
-        """Return how many postings a clause has, as remembered if that is of this state."""
-        caches = self.caches() if "numpy" in sys.modules else None
-        if caches is None:
-            return self._counted(clause)
-        changes = int(self.meta("changes") or 0)
-        known = caches.sizes.get(clause) if caches.words_changes == changes else None
-        if known is None:
-            known = self._counted(clause)
-            with caches.lock:
-                if caches.words_changes == changes:
-                    caches.sizes[clause] = known
-        return known
 
     def _by_fts5(self, match: str, where: Where, limit: int) -> list[Scored]:
         """Return the best memories as `by_words` does, ranked by FTS5."""

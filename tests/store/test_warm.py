@@ -4,6 +4,7 @@ import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,11 +21,14 @@ EVERYTHING = Where(current=False)
 FILTERS = [Where(), EVERYTHING, Where(type="note", current=False), Where(domain="few")]
 
 
-@pytest.fixture
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let stores of any size be searched the warm way, from the first search on."""
+@pytest.fixture(params=[3, 1000])
+def soon(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let stores of any size be searched the warm way, from the first search on.
+
+    Filters are taken as leaving many memories, or few.
+    """
     monkeypatch.setattr(nearest, "_COLD", 0)
-    monkeypatch.setattr(nearest, "_NARROW", 3)
+    monkeypatch.setattr(nearest, "_NARROW", request.param)
     monkeypatch.setattr(warm, "_LEAST", 0)
 
 
@@ -33,9 +37,11 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     rows=st.integers(0, 90),
     width=st.integers(1, 100),
     gone=st.sets(st.integers(1, 90)),
+    plain=st.integers(0, 2),
 )
+@mock.patch.object(matrix, "_BLOCK", 32)
 def test_the_nearest_are_among_what_a_matrix_names(
-    seed: int, rows: int, width: int, gone: set[int]
+    seed: int, rows: int, width: int, gone: set[int], plain: int
 ) -> None:
     """What is named holds the nearest of brute force, and what is not is behind the horizon."""
     chance = np.random.default_rng(seed)
@@ -47,8 +53,9 @@ def test_the_nearest_are_among_what_a_matrix_names(
     half = rows // 2
     for part in (range(half), range(half, rows)):
         numbered = [(place + 1, vectors[place].tobytes()) for place in part]
-        if numbered:
-            made.put(matrix.quantised(numbered, 8))
+        with mock.patch.object(matrix, "_PLAIN", plain):
+            if numbered:
+                made.put(matrix.plain(numbered, 8))
     made.forget(gone)
     reach = matrix.nearest(made.products(query.tobytes()), width)
     ids, horizon = reach.ids, reach.horizon
@@ -189,6 +196,29 @@ def test_what_was_purged_leaves_the_memory_of_a_process(
     (kept,) = [c for c in caches._known.values() if c.matrix is not None]
     reach = matrix.nearest(kept.matrix.products(vector), 1000)
     assert len(reach.ids) == len(list(store.vectors(EVERYTHING))) == 58
+
+
+def test_the_vectors_of_a_filter_are_read_once_for_each_state(
+    engine: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second search in a filter compares what the first has read; a purge leaves none of it."""
+    monkeypatch.setattr(nearest, "_COLD", 0)
+    read: list[int] = []
+    plain = warm.plain
+    monkeypatch.setattr(warm, "plain", lambda rows, dim: read.append(len(rows)) or plain(rows, dim))
+    store = engine()
+    made = [memory(f"word{number}", domain="few") for number in range(30)]
+    insert(store, *made)
+    vector = embedded("word20").passages[0].embedding
+    first = store.by_meaning(vector, Where(domain="few"), 3)
+    assert store.by_meaning(vector, Where(domain="few"), 3) == first
+    assert read == [60]
+    with store.writing():
+        store.remove(made[3].uid, made[3].created_at)
+    store.by_meaning(vector, Where(), 3)
+    assert not [c for c in caches._known.values() if c.narrow]
+    store.by_meaning(vector, Where(domain="few"), 3)
+    assert read == [60, 58]
 
 
 def test_a_file_put_in_the_place_of_another_is_another(
