@@ -1,5 +1,7 @@
 """Passages, outlines and snippets."""
 
+from unittest import mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,6 +97,37 @@ def test_a_snippet_is_a_stretch_of_its_span(
     for left, right in marks:
         assert last < left < right <= len(shown)
         last = right
+
+
+WORDS = st.sampled_from(
+    [
+        "deploy",
+        "Deployed",
+        "redeploy",
+        "deploys",
+        "API",
+        "v2",
+        "2v",
+        "company",
+        "ice-cream",
+        "a",
+        "x.",
+    ]
+)
+
+
+@given(
+    st.lists(WORDS, max_size=30).map(" ".join),
+    st.lists(WORDS, min_size=1, max_size=4).map(" ".join),
+    st.integers(0, 20),
+    st.integers(0, 200),
+)
+def test_prose_is_marked_as_any_text_is(text: str, query: str, start: int, size: int) -> None:
+    """What is quick where each word is its own token marks the same words."""
+    span = (min(start, len(text)), min(start + size, len(text)))
+    quick = snippet(text, span, word_query(query))
+    with mock.patch("memai.passages.is_prose", return_value=False):
+        assert snippet(text, span, word_query(query)) == quick
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ class ArrayTexts(Texts):
         some = near.any(axis=0)
         telling = distinct[some]
         # Of each token its row of cosines, the first for all that are near to nothing.
-        self._number = np.zeros(_TOKENS, np.int64)
+        self._number = np.zeros(_TOKENS, np.int32)
         self._number[telling] = np.arange(1, telling.size + 1)
         self._gains = np.zeros((telling.size + 1, len(self._asked)), np.float32)
         self._gains[1:] = near[:, some].T
@@ -80,7 +80,7 @@ class ArrayTexts(Texts):
     def frequencies(self, ids: Collection[int]) -> dict[int, int]:
         """See `Texts.frequencies`."""
         np = self._np
-        number = np.zeros(_TOKENS, np.int64)
+        number = np.zeros(_TOKENS, np.int32)
         number[self._asked] = np.arange(len(self._asked))
         at = self._where(self._asked)
         held = np.zeros((self._sizes.size, len(self._asked)), bool)

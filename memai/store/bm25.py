@@ -78,15 +78,11 @@ def postings(listed: str, last: int, before: Postings | None = None) -> Postings
     return Postings(ids, counts, ids.size, last)
 
 
-def postings_among(held: Sequence[tuple[int, int]], rows: int) -> Postings:
-    """Return the postings of a phrase among some rows from (row, how often), in any order.
+def postings_among(ids: NDArray[Any], counts: NDArray[Any], rows: int) -> Postings:
+    """Return the postings of a phrase among some rows: those that hold it, and how often.
 
     `rows` is how many rows hold it in the whole index.
     """
-    numeric.prepare()
-    import numpy as np
-
-    ids, counts = np.array(sorted(held), np.int64).reshape(-1, 2).T
     return Postings(_small(ids), _small(counts), rows)
 
 

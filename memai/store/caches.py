@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memai.records import Where
     from memai.store.bm25 import Lengths, Postings
     from memai.store.connection import Identity
+    from memai.store.forward import Forward
     from memai.store.matrix import Matrix, Vectors
     from memai.store.postings import Size
 
@@ -45,6 +46,7 @@ class Caches:
         self.lengths: Lengths | None = None
         self.postings: dict[Clause, Postings] = {}
         self.sizes: dict[Clause, Size] = {}
+        self.forward: Forward | None = None
         self.inside: dict[tuple[Clause, Where], Postings] = {}
         """Postings in the few memories of a filter."""
         self._bytes = 0
@@ -59,16 +61,12 @@ class Caches:
         """Begin anew with the words of another state of the store."""
         self.extend_words(changes, lengths)
         self.rewritten, self.postings, self._bytes = rewritten, {}, 0
+        self.forward = None
 
     def extend_words(self, changes: int, lengths: Lengths | None) -> None:
         """Go on to a state that has more words and none other."""
         self.words_changes, self.lengths = changes, lengths
         self.sizes, self.inside = {}, {}
-
-    def holds(self, clause: Clause) -> bool:
-        """Whether some memory is known to hold a clause."""
-        size, postings = self.sizes.get(clause), self.postings.get(clause)
-        return bool(size and size.rows) or bool(postings and postings.rows)
 
     def kept_postings(self, clause: Clause) -> Postings | None:
         """Return the postings of a clause, which so are the last to go."""

@@ -9,16 +9,20 @@ import apsw
 from memai.lean import TYPE_CHECKING, NamedTuple
 from memai.queries import Clause
 from memai.store.nearest import Nearest, numbers
+from memai.store.schema import INDEXED
 from memai.store.spelling import TOKENIZER, Spelling, phrase
 from memai.store.transactions import GENERATION
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
+
+    from numpy.typing import NDArray
 
     from memai.records import Where
     from memai.store.bm25 import Lengths, Postings
     from memai.store.caches import Caches
+    from memai.store.forward import Forward
 
 # The columns words, tag_words, domain_words.
 _COLUMNS = 3
@@ -28,6 +32,10 @@ _KEPT = 48 << 20  # bytes of postings that are kept for the next search, 5 for e
 # leaves: of a million that takes a quarter of the time, but helps no search in another filter.
 _MANY = 30_000
 _INSIDE = 1_000  # words that are kept of what was found so: 1 KB each in a domain of 500 memories
+# Memories whose words are read at once, 10 ms for 500, for a later search in the same filter; and
+# of how many they are kept, 3 KB each.
+_FEW = 1_000
+_FORWARD = 5_000
 _LAST = "\U0010ffff"
 
 # What the word index holds, by word: how many rows and how often, or one row for each occurrence.
@@ -80,11 +88,14 @@ class WordIndex(Spelling, Nearest):
         return State(caches, changes, lengths, where, self._inside(where))
 
     def missing(self, clauses: Sequence[Clause]) -> list[Clause]:
-        """See `Spelling.missing`; what is remembered to be held is not looked for."""
-        caches = self.caches() if "numpy" in sys.modules else None
-        if caches is not None and caches.words_changes == int(self.meta("changes") or 0):
-            clauses = [clause for clause in clauses if not caches.holds(clause)]
-        return super().missing(clauses)
+        """See `Spelling.missing`; among many memories how common words are is asked anyhow."""
+        if "numpy" not in sys.modules or self._memories() <= _MANY:
+            return super().missing(clauses)
+        return [clause for clause in clauses if not self._size(clause).rows]
+
+    def _memories(self) -> int:
+        """Return how many memories there may be, at once."""
+        return int(self.one("SELECT max(id) FROM memories") or 0)
 
     def _size(self, clause: Clause) -> Size:
         """Return how common a clause is, as remembered if that is of this state."""
@@ -229,25 +240,83 @@ class WordIndex(Spelling, Nearest):
             known = caches.inside.get(key) if valid else None
         if known is not None:
             return known
-        self._make_counting()
-        matched = "FROM word_index WHERE word_index MATCH :match"
-        values = {"match": phrase(clause)}
-        # A row may hold several words that begin alike.
-        count = f"SELECT count(*) {matched}"
-        rows = int(self.one(count, values)) if clause.prefix else self._size(clause).rows
-        # With the plus FTS5 does not look each row up by itself, which takes 50 times as long.
-        held = self.all(
-            f"SELECT rowid, occurrences(word_index) {matched}"
-            " AND +rowid IN (SELECT value FROM carray(:ids))",
-            {**values, "ids": numbers(inside)},
-        )
-        found = bm25.postings_among(held, rows)
+        word, last = self._terms(clause)
+        forward = self._forward(state, inside) if word == last else None
+        if forward is not None:
+            with caches.lock:
+                held = forward.occurrences(last)
+        else:
+            held = self._walked(clause, inside)
+        if clause.prefix:  # a row may hold several words that begin alike
+            count = "SELECT count(*) FROM word_index WHERE word_index MATCH ?"
+            rows = int(self.one(count, (phrase(clause),)))
+        else:
+            rows = self._size(clause).rows
+        found = bm25.postings_among(*held, rows)
         with caches.lock:
             if caches.words_changes == state.changes:
                 if len(caches.inside) == _INSIDE:
                     caches.inside.clear()
                 caches.inside[key] = found
         return found
+
+    def _walked(self, clause: Clause, inside: list[int]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return which of a few memories hold a clause, ascending, and how often each does."""
+        import numpy as np
+
+        self._make_counting()
+        # With the plus FTS5 does not look each row up by itself, which takes 50 times as long.
+        held = self.all(
+            "SELECT rowid, occurrences(word_index) FROM word_index WHERE word_index MATCH ?"
+            " AND +rowid IN (SELECT value FROM carray(?))",
+            (phrase(clause), numbers(inside)),
+        )
+        ids, counts = np.array(sorted(held), np.int64).reshape(-1, 2).T
+        return ids, counts
+
+    def _forward(self, state: State, inside: list[int]) -> Forward | None:
+        """Return what words a few memories hold, None if they are too many."""
+        from memai.store.forward import Forward
+
+        if len(inside) > _FEW:
+            return None
+        caches = state.caches
+        with caches.lock:
+            if caches.words_changes != state.changes:
+                return None
+            if caches.forward is None or len(caches.forward) > _FORWARD:
+                caches.forward = Forward()
+            forward = caches.forward
+            unknown = forward.unknown(inside)
+        if unknown:
+            words = self._words_of(unknown)
+            with caches.lock:
+                forward.add(unknown, words)
+        return forward
+
+    def _words_of(self, ids: list[int]) -> list[list[str]]:
+        """Return the words of some memories as the index has them, as often as they occur."""
+        tokenizer = self.raw().fts5_tokenizer(*TOKENIZER)
+        source, columns = INDEXED["word_index"]
+        texts = {
+            id: row
+            for id, *row in self.all(
+                f"SELECT s.id, {columns} FROM carray(?) c CROSS JOIN {source} s ON s.id = c.value",
+                (numbers(ids),),
+            )
+        }
+        return [
+            [word for text in texts.get(id, ()) for word in _words(tokenizer, text or "")]
+            for id in ids
+        ]
+
+
+def _words(tokenizer: apsw.FTS5Tokenizer, text: str) -> Iterator[str]:
+    """Yield the words of a text as a tokenizer gives them."""
+    reason = apsw.FTS5_TOKENIZE_DOCUMENT
+    found: Any = tokenizer(text.encode(), reason, None, include_offsets=False)
+    for words in found:
+        yield from words
 
 
 def _occurrences(row: apsw.FTS5ExtensionApi, *_: object) -> int:

@@ -17,8 +17,6 @@ class Spelling(Rows):
 
     def missing(self, clauses: Sequence[Clause]) -> list[Clause]:
         """Return those of some clauses that no memory holds."""
-        if not clauses:
-            return []
         absent = self.all(
             "SELECT j.key FROM json_each(?) j WHERE NOT EXISTS"
             "(SELECT 1 FROM word_index WHERE word_index MATCH j.value)",

@@ -71,10 +71,6 @@ class Words(WordIndex):
 
     # --- how long it takes --------------------------------------------------------------------
 
-    def _memories(self) -> int:
-        """Return how many memories there may be, at once."""
-        return int(self.one("SELECT max(id) FROM memories") or 0)
-
     def _quick(self, clauses: Sequence[Clause]) -> bool:
         """Whether FTS5 itself is the quickest."""
         most = _PLAIN_WARM if "numpy" in sys.modules else _PLAIN

@@ -79,6 +79,8 @@ def test_scores_are_those_of_fts5(
     chance = random.Random(seed)
     monkeypatch.setattr(postings, "_MANY", chance.choice([0, 30_000]))
     monkeypatch.setattr(postings, "_INSIDE", 3)
+    monkeypatch.setattr(postings, "_FEW", chance.choice([0, 1000]))
+    monkeypatch.setattr(postings, "_FORWARD", chance.choice([0, 10, 5000]))
     made = [a_memory(chance) for _ in range(chance.choice([2, 30, 60]))]
     keep(store, made)
     for turn in range(4):
@@ -119,6 +121,47 @@ def test_a_search_inside_a_write_sees_what_was_written(
     with pytest.raises(ZeroDivisionError):
         in_vain()
     assert [len(found) for found in both(store, query, Where(), 9)] == [1, 1]
+
+
+@pytest.mark.parametrize("many", [0, 30_000])
+def test_words_that_no_memory_holds_are_named(
+    store: Store, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    """Whether it is asked how common each word is or only whether it is there, as memories go."""
+    monkeypatch.setattr(postings, "_MANY", many)
+    made = [memory("an apple"), memory("pears are deploying")]
+    keep(store, made)
+    asked = [queries.Clause((word,)) for word in ("apples", "plum", "deployed", "...", "pear")]
+    assert store.missing(asked) == [asked[1], asked[3]]
+    with store.writing():
+        store.remove(made[0].uid, made[0].created_at)
+    assert store.missing(asked) == [asked[0], asked[1], asked[3]]
+
+
+def test_the_words_of_a_narrow_filter_are_read_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Later searches in it read those of new memories only, until words change."""
+    monkeypatch.setattr(postings, "_MANY", 0)
+    monkeypatch.setattr(words, "_PLAIN_WARM", -1)
+    read: list[int] = []
+    words_of = words.Words._words_of
+    monkeypatch.setattr(
+        words.Words, "_words_of", lambda self, ids: read.append(len(ids)) or words_of(self, ids)
+    )
+
+    def found(text: str) -> int:
+        return len(store.by_words(queries.word_query(text), Where(domain="few"), 9))
+
+    made = [memory(f"apple number{n}", domain="few" if n % 2 else "many") for n in range(10)]
+    keep(store, made)
+    assert [found("apple"), found("number3"), found("number2")] == [5, 1, 0]
+    keep(store, [memory("an apple more", domain="few")])
+    assert [found("apple"), found("more")] == [6, 1]
+    with store.writing():
+        store.remove(made[1].uid, made[1].created_at)
+    assert found("number3 number1") == 1
+    assert read == [5, 1, 5]
 
 
 def test_ranking_goes_on_after_the_index_was_made_again(
