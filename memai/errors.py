@@ -26,8 +26,12 @@ class MemaiError(Exception):
 
     @property
     def message(self) -> str:
-        """The sentence for a person."""
+        """The sentences for a person."""
         return str(self)
+
+    def add(self, sentence: str) -> None:
+        """Say more."""
+        self.args = (f"{self} {sentence}",)
 
 
 class UsageError(MemaiError):
@@ -104,8 +108,8 @@ class NetworkFilesystem(Refused):
 
 
 class Busy(MemaiError):
-    """Another process kept the store locked for {seconds:g} seconds. Nothing was changed; try
-    again."""
+    """Another process kept the store locked for {seconds:g} seconds. This write changed nothing;
+    try again."""
 
     exit_code = 5
     code = "busy"
@@ -141,7 +145,7 @@ class ModelMissing(MemaiError):
 
 
 class NoSpace(MemaiError):
-    """There is no space left for {path}. Nothing was changed; free some and try again."""
+    """There is no space left for {path}. This write changed nothing; free some and try again."""
 
     exit_code = 9
     code = "no-space"

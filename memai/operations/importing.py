@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from memai import passages
 from memai.embedding import Embedder, NoModel
+from memai.errors import MemaiError
 from memai.formats import Incoming
 from memai.operations import embedding_policy, merging, reconciling
 from memai.operations.batches import BATCH, Batch, batches
@@ -45,8 +46,22 @@ def take(
 ) -> None:
     """Merge a stream of memories into the store, a batch at a time.
 
-    `read` gives the stream; it is asked again where relations ran ahead of too many memories.
+    `read` gives the stream; it is asked again where relations ran ahead of too many memories. An
+    error says how many memories were kept before it.
     """
+    try:
+        _take(store, read, policy, tally, preparing)
+    except MemaiError as error:
+        store.settle()
+        kept = tally.counts["new"] + tally.counts["changed"]
+        if kept and not policy.dry_run:
+            error.add(f"Before it {kept:,} memories were kept: doing it again goes on from there.")
+        raise
+
+
+def _take(
+    store: Store, read: Read, policy: Policy, tally: Tally, preparing: Preparing | None
+) -> None:
     if policy.dry_run:
         for batch in batches(read()):
             _rehearse(store, batch, tally)

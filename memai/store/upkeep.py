@@ -28,8 +28,8 @@ class Upkeep(Checks, Erasing):
         Whoever opens a file first reads its log: of the 128 MB that a bulk may leave, 5 take 1 ms.
         """
         with suppress(MemaiError, apsw.Error):  # the bulk itself is kept, whatever happens here
-            self.pack_vectors()
             self.run(NO_BULK)
+            self.pack_vectors()
             self._empty_log(0)
 
     def rebuild(self) -> None:

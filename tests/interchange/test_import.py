@@ -17,7 +17,7 @@ from support import CHECKOUT, MODEL, memory
 
 from memai import embedding, operations
 from memai.embedding import NoModel
-from memai.errors import NotWritable, SecretFound, Unreadable, UsageError
+from memai.errors import NoSpace, NotWritable, SecretFound, Unreadable, UsageError
 from memai.formats import own
 from memai.operations import importing
 from memai.records import Edit, Relation
@@ -527,3 +527,28 @@ def test_vectors_that_do_not_fit_are_made_again(opener: Opener, tmp_path: Path) 
         assert other.check(deep=True) == []
         told = {finding.code for finding in operations.doctor(other, deep=True).findings}
         assert "vectors" not in told
+
+
+def test_an_import_that_fills_the_disk_says_what_it_has_kept(
+    opener: Opener, tmp_path: Path
+) -> None:
+    """Whole batches stay, the message says how many memories, and importing again goes on."""
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(f"{own.dumps(line(f'number {n}'))}\n" for n in range(2500)), "utf-8")
+    store = opener()
+    operations.note(store, "the first")
+    raw = store.raw()
+    raw.execute("PRAGMA max_page_count = 180")
+    with pytest.raises(NoSpace, match=r"1,000 memories were kept: doing it again goes on") as told:
+        operations.import_memories(store, str(path))
+    assert "Nothing was changed" not in told.value.message
+    assert operations.stats(store).counts.memories == 1001
+    assert raw.execute("PRAGMA wal_autocheckpoint").fetchall() == [(1000,)]
+    raw.execute("PRAGMA max_page_count = 100000")
+    answer = operations.import_memories(store, str(path))
+    assert (answer.new, answer.same) == (1500, 1000)
+    ((pages,),) = raw.execute("PRAGMA page_count").fetchall()
+    raw.execute(f"PRAGMA max_page_count = {pages + 5}")
+    with pytest.raises(NoSpace) as told:
+        operations.note(store, "one more " * 100_000)
+    assert "kept" not in told.value.message
