@@ -52,9 +52,9 @@ def take(
     try:
         _take(store, read, policy, tally, preparing)
     except MemaiError as error:
-        store.settle()
         kept = tally.counts["new"] + tally.counts["changed"]
         if kept and not policy.dry_run:
+            store.settle()
             error.add(f"Before it {kept:,} memories were kept: doing it again goes on from there.")
         raise
 
@@ -62,6 +62,7 @@ def take(
 def _take(
     store: Store, read: Read, policy: Policy, tally: Tally, preparing: Preparing | None
 ) -> None:
+    """Do what `take` does."""
     if policy.dry_run:
         for batch in batches(read()):
             _rehearse(store, batch, tally)
