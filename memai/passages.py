@@ -111,18 +111,13 @@ def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[i
     stems, beginnings, both = _wanted(query)
     if not stems:
         return []
-    if is_prose(text):
+    if is_prose(text[slice(*span)]):
         return _prose_matches(text, span, query)
     found: list[tuple[int, int, str]] = []
     # Nothing but Latin words can hold what is asked in ASCII.
     for segment in segmenter(text, latin=query.text.isascii()).finditer(text, *span):
         word = segment[0]
-        if (
-            word.isalpha()
-            and word.isascii()
-            and (word.islower() or word.istitle())
-            and not word.lower().startswith(both)
-        ):
+        if not word.lower().startswith(both) and _is_plain(word):
             continue  # a stem is how its word begins: that is all to be known of most words
         kind, (start, end) = segment.lastgroup or "", segment.span()
         composed = compose(word)
@@ -139,24 +134,30 @@ def _matches(text: str, span: tuple[int, int], query: WordQuery) -> list[tuple[i
     return found
 
 
+def _is_plain(word: str) -> bool:
+    """Whether a word is its own only token, but for a capital at its beginning."""
+    return word.isascii() and word.isalpha() and (word.islower() or word.istitle())
+
+
 def _prose_matches(
     text: str, span: tuple[int, int], query: WordQuery
 ) -> list[tuple[int, int, str]]:
     """Return what `_matches` does where each word is its own token, in a third of the time."""
     stems, beginnings, both = _wanted(query)
-    begin, end = span
-    lowered = text.lower()
+    begin = span[0]
+    lowered = text[slice(*span)].lower()
     starts: set[int] = set()
     for wanted in both:
-        at = lowered.find(wanted, begin, end)
+        at = lowered.find(wanted)
         while at >= 0:
-            if at == begin or not lowered[at - 1].isalnum():
+            if at == 0 or not lowered[at - 1].isalnum():
                 starts.add(at)
-            at = lowered.find(wanted, at + 1, end)
-    words = [re.compile("[a-z0-9]+").match(lowered, start, end) for start in sorted(starts)]
+            at = lowered.find(wanted, at + 1)
+    word_at = re.compile("[a-z0-9]+").match
+    words = [word_at(lowered, start) for start in sorted(starts)]
     found = [(word.start(), word.end(), word[0], stem(word[0])) for word in words if word]
     return [
-        (start, end, key)
+        (begin + start, begin + end, key)
         for start, end, word, key in found
         if key in stems or word.startswith(beginnings)
     ]

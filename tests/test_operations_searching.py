@@ -292,6 +292,8 @@ def test_a_sentence_that_is_there_word_for_word_is_close(store: Store) -> None:
         assert answer.close
         assert said in answer.hits[0].snippet
     assert not operations.search(store, "The giraffe of the northern zoo sleeps in a shed").close
+    operations.confidence(store, answer.hits[0].uid, "contradicted")
+    assert not operations.search(store, said).close
 
 
 TEXTS = st.text(st.sampled_from("ab \"'*()-:é中🚀\n"), min_size=1, max_size=40)

@@ -48,11 +48,11 @@ def load(name: str = DEFAULT) -> Embedder | NoModel:
 
 def similar(a: bytes, b: bytes) -> float:
     """Return the cosine of two vectors as `Embedder.embed` gives them."""
-    return product(numbers(a), numbers(b))
+    return dot(floats(a), floats(b))
 
 
-def numbers(vector: bytes) -> Any:
-    """Return the numbers of a vector as `product` takes them."""
+def floats(vector: bytes) -> Any:
+    """Return the numbers of a vector as `dot` takes them."""
     import sys
 
     if "numpy" in sys.modules:
@@ -64,8 +64,8 @@ def numbers(vector: bytes) -> Any:
     return struct.unpack(f"<{len(vector) // 4}f", vector)
 
 
-def product(a: Any, b: Any) -> float:
-    """Return the dot product of what `numbers` gave: a microsecond with numpy, else 25."""
+def dot(a: Any, b: Any) -> float:
+    """Return the dot product of what `floats` gave: a microsecond with numpy, else 25."""
     if isinstance(a, tuple):
         import math
 

@@ -41,7 +41,7 @@ def judged(
         return found._replace(month=month, clauses=clauses)
     read, model = reading
     found = evidence(ranked, scores, read.covered([one.id for one in ranked]))
-    best = ranked[0].id
+    best, asked = ranked[0].id, model.tokens(readable(words.text))
     texts = [read.texts.of(one.id) for one in ranked[:_FIRST]]
     first = [set(tokens) for tokens in texts]
     whole = holding(read.weights, read.texts.near(first[0]), texts[0])
@@ -60,11 +60,11 @@ def judged(
         strangers=strangers[0],
         unknown=min(strangers),
         held=max(sum(rare[token] for token in rare.keys() & tokens) for tokens in first),
-        pairs=_pairs(words.text, read, model, texts),
+        pairs=_pairs(asked, read, texts),
         says=sum(read.lengths.values()) / 1000,
         clauses=clauses,
         month=month,
-        verbatim=_holds(texts[0], model.tokens(readable(words.text))),
+        verbatim=_holds(texts[0], asked),
     )
 
 
@@ -72,10 +72,9 @@ def _holds(tokens: Sequence[int], asked: Sequence[int]) -> bool:
     """Whether some tokens hold those of a question in a row, if these are a sentence."""
     if len(asked) < _SENTENCE:
         return False
-    first, size, known = asked[0], len(asked), list(tokens)
-    return any(
-        token == first and known[at : at + size] == list(asked) for at, token in enumerate(known)
-    )
+    known, wanted = list(tokens), list(asked)
+    starts = [at for at, token in enumerate(known) if token == wanted[0]]
+    return any(known[at : at + len(wanted)] == wanted for at in starts)
 
 
 def _names(text: str, model: Embedder) -> list[set[int]]:
@@ -84,11 +83,9 @@ def _names(text: str, model: Embedder) -> list[set[int]]:
     return [tokens for word in words if (tokens := set(model.tokens(readable(word))))]
 
 
-def _pairs(text: str, read: Reading, model: Embedder, texts: Sequence[Sequence[int]]) -> float:
+def _pairs(asked: Sequence[int], read: Reading, texts: Sequence[Sequence[int]]) -> float:
     """Return the share of neighbours in a question that are neighbours in a memory, on average."""
-    asked = {
-        pair for pair in pairwise(model.tokens(readable(text))) if read.lengths.keys() >= set(pair)
-    }
-    if not asked:
+    pairs = {pair for pair in pairwise(asked) if read.lengths.keys() >= set(pair)}
+    if not pairs:
         return 0.0
-    return sum(len(asked & set(pairwise(tokens))) for tokens in texts) / len(asked) / _FIRST
+    return sum(len(pairs & set(pairwise(tokens))) for tokens in texts) / len(pairs) / _FIRST

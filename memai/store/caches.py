@@ -35,8 +35,8 @@ class Caches:
         """How often rows were taken out of the matrix."""
         self.buried = 0
         """How many tombstones there were."""
-        self.narrow: dict[Where, Vectors] = {}
-        """The vectors of filters that leave few memories."""
+        self.narrow: dict[Where, Vectors | None] = {}
+        """The vectors of filters that leave few memories, None where they are too many."""
         self.narrow_changes = -1
         """The state of the store that they belong to."""
         self.words_changes = -1
@@ -46,13 +46,15 @@ class Caches:
         self.lengths: Lengths | None = None
         self.postings: dict[Clause, Postings] = {}
         self.sizes: dict[Clause, Size] = {}
+        """How common words are."""
         self.forward: Forward | None = None
+        """The words of the few memories of some filters."""
         self.inside: dict[tuple[Clause, Where], Postings] = {}
         """Postings in the few memories of a filter."""
         self._bytes = 0
 
     def renew_narrow(self, changes: int) -> bool:
-        """Leave the vectors of filters behind for those of a newer state; whether it is this."""
+        """Drop the vectors of filters of an older state; return whether those kept are of this."""
         if changes > self.narrow_changes:
             self.narrow, self.narrow_changes = {}, changes
         return changes == self.narrow_changes

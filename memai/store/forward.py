@@ -30,7 +30,8 @@ class Forward:
         self._owners: NDArray[Any] = np.empty(0, np.int64)
 
     def __len__(self) -> int:
-        return len(self._known)
+        """Return how many words it has, each as often as it occurs."""
+        return int(self._words.size)
 
     def unknown(self, ids: Iterable[int]) -> list[int]:
         """Return those of some memories whose words are not known here."""
@@ -39,6 +40,8 @@ class Forward:
     def add(self, ids: Sequence[int], words: Sequence[Sequence[str]]) -> None:
         """Add memories with all their words, as often as each holds them."""
         np, numbers = self._np, self._numbers
+        new = [(id, some) for id, some in zip(ids, words, strict=True) if id not in self._known]
+        ids, words = [id for id, _ in new], [some for _, some in new]  # others came meanwhile
         spelled = [numbers.setdefault(word, len(numbers)) for some in words for word in some]
         owners = np.repeat(np.array(ids, np.int64), [len(some) for some in words])
         self._words = np.append(self._words, np.array(spelled, np.uint32))

@@ -61,8 +61,9 @@ class Reach(NamedTuple):
 class Matrix:
     """The vectors of passages, found by the dot product with a unit vector.
 
-    Those behind the first are quantised. Rows are added in the order of their ids. Not safe to
-    change from two threads at a time; asking meanwhile is.
+    The first blocks are float32 where their rows were read so, the others are quantised. Rows are
+    added in the order of their ids. Not safe to change from two threads at a time; asking meanwhile
+    is.
     """
 
     def __init__(self, dim: int) -> None:
@@ -162,8 +163,9 @@ def plain(vectors: Sequence[tuple[int, bytes]], dim: int) -> Vectors:
 
     ids = np.array([id for id, _ in vectors], np.int64)
     floats = np.frombuffer(b"".join(vector for _, vector in vectors), "<f4").reshape(-1, dim)
-    # What is compared in the end, 1 - d * d / 2, is off by this where a length is not 1.
-    errors = np.abs(np.square(floats).sum(axis=1) - 1) / 2 + _ROUNDING
+    with np.errstate(all="ignore"):  # no numbers, or too large: altered on the disk
+        # What is compared in the end, 1 - d * d / 2, is off by this where a length is not 1.
+        errors = np.abs(np.square(floats).sum(axis=1) - 1) / 2 + _ROUNDING
     return Vectors(ids, floats, np.ones(len(ids), np.float32), errors)
 
 
@@ -176,10 +178,10 @@ def quantised(part: Vectors) -> Vectors:
     import numpy as np
 
     floats = part.numbers
-    scales = np.maximum(np.abs(floats).max(axis=1), np.finfo(np.float32).tiny) / np.float32(127)
-    numbers = np.rint(floats / scales[:, None])
-    errors = np.linalg.norm(floats - numbers * scales[:, None], axis=1) + part.errors
-    with np.errstate(invalid="ignore"):  # what is no number was altered on the disk
+    with np.errstate(all="ignore"):  # as above
+        scales = np.maximum(np.abs(floats).max(axis=1), np.finfo(np.float32).tiny) / np.float32(127)
+        numbers = np.rint(floats / scales[:, None])
+        errors = np.linalg.norm(floats - numbers * scales[:, None], axis=1) + part.errors
         return Vectors(part.ids, numbers.astype(np.int8), scales, errors)
 
 
@@ -198,7 +200,7 @@ class _Block:
 
     def put(self, part: Vectors) -> None:
         """Fill rows."""
-        if self.rows.dtype == self._np.int8 != part.numbers.dtype:
+        if self.rows.dtype == self._np.int8 and part.numbers.dtype != self._np.int8:
             part = quantised(part)
         end = self.filled + part.ids.size
         rows = slice(self.filled, end)

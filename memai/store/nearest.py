@@ -31,7 +31,7 @@ _JOINED = f"memories m CROSS JOIN passages p ON p.memory_id = m.id CROSS JOIN {_
 _LISTED = (
     f"carray(:ids) j CROSS JOIN passages p ON p.memory_id = j.value CROSS JOIN {_VECTORS} WHERE 1"
 )
-_NARROW = 5_000  # memories of a filter that are scored one by one: 5 microseconds each
+_NARROW = 5_000  # memories of a filter that are scored one by one: 5 microseconds each, at first
 _COLD = 2  # searches of a process before numpy and a matrix are worth it: a command makes one
 _WIDTH = 4  # nearest passages that are looked at for each memory that is wanted
 
@@ -51,14 +51,15 @@ class Nearest(Rows, Snapshots):
         Nearest.searches += 1
         if Nearest.searches > _COLD and "numpy" not in sys.modules:
             numeric.prepare()  # what ranks words and reads tokens looks whether it is there
-        inside = self._inside(where)
-        if inside is not None:
-            return self._narrow(vector, where, inside, limit)
-        found = self._wide(vector, where, limit)
-        if found is None:
-            sql, values = condition(where)
-            found = self._best(f"{_JOINED} WHERE {sql}", values, vector, limit)
-        return found
+        with self.reading():  # what is kept of a filter belongs to the state it was read in
+            inside = self._inside(where)
+            if inside is not None:
+                return self._narrow(vector, where, inside, limit)
+            found = self._wide(vector, where, limit)
+            if found is None:
+                sql, values = condition(where)
+                found = self._best(f"{_JOINED} WHERE {sql}", values, vector, limit)
+            return found
 
     def closest(self, vector: bytes, ids: Sequence[int]) -> dict[int, Scored]:
         """Return the best passage of each of these memories with its cosine."""
@@ -117,15 +118,15 @@ class Nearest(Rows, Snapshots):
     def _narrow(self, vector: bytes, where: Where, inside: list[int], limit: int) -> list[Scored]:
         """Look among the few memories of a filter."""
         values = {"ids": numbers(inside)}
+        # Of no more than are wanted each is compared by its row anyhow.
         if Nearest.searches > _COLD and len(inside) > limit:
             from memai.store import rescoring, warm
 
-            with self.reading():
-                seen = warm.narrow(self, where, _LISTED, values)
-                if seen is not None:
-                    found = rescoring.nearest(self, seen, vector, where, limit)
-                    if found is not None:
-                        return found
+            seen = warm.narrow(self, where, _LISTED, values, len(vector) // 4)
+            if seen is not None:
+                found = rescoring.nearest(self, seen, vector, where, limit)
+                if found is not None:
+                    return found
         return self._best(_LISTED, values, vector, limit)
 
     def _wide(self, vector: bytes, where: Where, limit: int) -> list[Scored] | None:

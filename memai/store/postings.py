@@ -14,7 +14,7 @@ from memai.store.spelling import TOKENIZER, Spelling, phrase
 from memai.store.transactions import GENERATION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any
 
     from numpy.typing import NDArray
@@ -32,10 +32,11 @@ _KEPT = 48 << 20  # bytes of postings that are kept for the next search, 5 for e
 # leaves: of a million that takes a quarter of the time, but helps no search in another filter.
 _MANY = 30_000
 _INSIDE = 1_000  # words that are kept of what was found so: 1 KB each in a domain of 500 memories
-# Memories whose words are read at once, 10 ms for 500, for a later search in the same filter; and
-# of how many they are kept, 3 KB each.
-_FEW = 1_000
-_FORWARD = 5_000
+_SIZES = 10_000  # words of which it is kept how common they are
+# Words that are read at once, 10 ms for the 25,000 of 500 memories, for a later search in the same
+# filter; and how many are kept, 12 bytes for each and 100 for each different one.
+_FEW = 50_000
+_FORWARD = 250_000
 _LAST = "\U0010ffff"
 
 # What the word index holds, by word: how many rows and how often, or one row for each occurrence.
@@ -87,27 +88,21 @@ class WordIndex(Spelling, Nearest):
             return None
         return State(caches, changes, lengths, where, self._inside(where))
 
-    def missing(self, clauses: Sequence[Clause]) -> list[Clause]:
-        """See `Spelling.missing`; among many memories how common words are is asked anyhow."""
-        if "numpy" not in sys.modules or self._memories() <= _MANY:
-            return super().missing(clauses)
-        return [clause for clause in clauses if not self._size(clause).rows]
-
-    def _memories(self) -> int:
-        """Return how many memories there may be, at once."""
-        return int(self.one("SELECT max(id) FROM memories") or 0)
-
     def _size(self, clause: Clause) -> Size:
         """Return how common a clause is, as remembered if that is of this state."""
         caches = self.caches() if "numpy" in sys.modules else None
         if caches is None:
             return self._counted(clause)
         changes = int(self.meta("changes") or 0)
-        known = caches.sizes.get(clause) if caches.words_changes == changes else None
+        self._lengths(caches, changes)  # as the ranking will; from then on sizes of it are kept
+        with caches.lock:
+            known = caches.sizes.get(clause) if caches.words_changes == changes else None
         if known is None:
             known = self._counted(clause)
             with caches.lock:
                 if caches.words_changes == changes:
+                    if len(caches.sizes) == _SIZES:
+                        caches.sizes.clear()
                     caches.sizes[clause] = known
         return known
 
@@ -232,6 +227,8 @@ class WordIndex(Spelling, Nearest):
 
     def _postings_inside(self, clause: Clause, state: State, inside: list[int]) -> Postings:
         """Return the postings of a clause in a few memories."""
+        import numpy as np
+
         from memai.store import bm25
 
         caches, key = state.caches, (clause, state.where)
@@ -240,11 +237,14 @@ class WordIndex(Spelling, Nearest):
             known = caches.inside.get(key) if valid else None
         if known is not None:
             return known
-        word, last = self._terms(clause)
-        forward = self._forward(state, inside) if word == last else None
+        word, _ = self._terms(clause)
+        single = word is not None and not clause.prefix
+        forward = self._forward(state, inside) if single else None
         if forward is not None:
             with caches.lock:
-                held = forward.occurrences(last)
+                ids, counts = forward.occurrences(word or "")
+            own = np.isin(ids, inside)  # it knows those of other filters too
+            held = ids[own], counts[own]
         else:
             held = self._walked(clause, inside)
         if clause.prefix:  # a row may hold several words that begin alike
@@ -278,16 +278,17 @@ class WordIndex(Spelling, Nearest):
         """Return what words a few memories hold, None if they are too many."""
         from memai.store.forward import Forward
 
-        if len(inside) > _FEW:
+        caches, lengths = state.caches, state.lengths
+        if int(lengths.by_id[[id for id in inside if id <= lengths.last]].sum()) > _FEW:
             return None
-        caches = state.caches
         with caches.lock:
             if caches.words_changes != state.changes:
                 return None
-            if caches.forward is None or len(caches.forward) > _FORWARD:
-                caches.forward = Forward()
-            forward = caches.forward
+            forward = caches.forward if caches.forward is not None else Forward()
             unknown = forward.unknown(inside)
+            if unknown and len(forward) > _FORWARD:
+                forward, unknown = Forward(), inside
+            caches.forward = forward
         if unknown:
             words = self._words_of(unknown)
             with caches.lock:

@@ -1,4 +1,4 @@
-"""The nearest of all, exactly: a product with quantised vectors names them, their rows decide."""
+"""The nearest, exactly: a product with vectors in memory names them, their rows decide."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDEST = 65_536  # candidates beyond which reading all of a filter is quicker
 
 
 class Seen(Protocol):
-    """All vectors of a store, quantised, as one of its states sees them."""
+    """The vectors of a store, or of a filter, as one of its states sees them."""
 
     def products(self, vector: bytes) -> Products:
         """Return the products of all vectors with a unit vector, little-endian float32."""

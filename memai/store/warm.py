@@ -1,8 +1,9 @@
-"""Meaning in a long-lived process: the nearest vectors by way of a matrix in its memory.
+"""Meaning in a long-lived process: the nearest vectors by way of those in its memory.
 
-The matrix is never the judge: it names the passages that may be the nearest, and their rows in the
-table decide. What it does not know yet is read before it is asked; what it knows and is no more is
-noticed by its missing row.
+They are never the judge: they name the passages that may be the nearest, and their rows in the
+table decide. What the matrix of all vectors does not know yet is read before it is asked; what it
+knows and is no more is noticed by its missing row. The vectors of a filter that leaves few memories
+are kept besides, as long as nothing is written.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from memai.store.nearest import Nearest
 
 _KEPT = 4  # filters whose vectors are kept
-_MOST = 4096  # passages of one of them: 4 MB
+_MOST = 6_000  # passages of one of them: 6 MB
 _LEAST = 256  # passages below which a scan is as quick: 0.6 ms
 
 
@@ -90,33 +91,36 @@ class Narrow:
         return True
 
 
-def narrow(store: Nearest, where: Where, source: str, values: dict[str, Any]) -> Narrow | None:
+def narrow(
+    store: Nearest, where: Where, source: str, values: dict[str, Any], dim: int
+) -> Narrow | None:
     """Return the vectors of a filter that leaves few, inside `reading`.
 
-    None where there are none, or too many.
-    `source` with its values gives their passages `p` and vectors `v`.
+    None where there are none, or too many. `source` with its values gives their passages `p` and
+    vectors `v`.
     """
     caches = store.caches()
     if caches is None:
         return None
     changes = int(store.meta("changes") or 0)
     with caches.lock:
-        known = caches.narrow.get(where) if caches.renew_narrow(changes) else None
-    if known is None:
+        current = caches.renew_narrow(changes)
+        asked = current and where in caches.narrow
+        known = caches.narrow[where] if asked else None
+    if not asked:
         rows = store.all(
             f"SELECT p.id, v.embedding FROM {source} AND v.embedding IS NOT NULL"
             " ORDER BY p.id LIMIT :most",
             {**values, "most": _MOST + 1},
         )
-        if len(rows) > _MOST or len({len(vector) for _, vector in rows}) != 1:
-            return None
-        known = plain(rows, len(rows[0][1]) // 4)
+        fitting = len(rows) <= _MOST and {len(vector) for _, vector in rows} == {4 * dim}
+        known = plain(rows, dim) if fitting else None
         with caches.lock:
             if caches.renew_narrow(changes):
                 if len(caches.narrow) == _KEPT:
                     del caches.narrow[next(iter(caches.narrow))]
                 caches.narrow[where] = known
-    return Narrow(known)
+    return Narrow(known) if known is not None else None
 
 
 def view(store: Nearest) -> View | None:

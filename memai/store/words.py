@@ -69,7 +69,17 @@ class Words(WordIndex):
                 common.append(sized[place])
         return common
 
+    def missing(self, clauses: Sequence[Clause]) -> list[Clause]:
+        """See `Spelling.missing`; among many memories it is asked how common words are anyhow."""
+        if "numpy" not in sys.modules or self._memories() * len(clauses) <= _MOST:
+            return super().missing(clauses)
+        return [clause for clause in clauses if not self._size(clause).rows]
+
     # --- how long it takes --------------------------------------------------------------------
+
+    def _memories(self) -> int:
+        """Return how many memories there may be, at once."""
+        return int(self.one("SELECT max(id) FROM memories") or 0)
 
     def _quick(self, clauses: Sequence[Clause]) -> bool:
         """Whether FTS5 itself is the quickest."""

@@ -38,10 +38,11 @@ def soon(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     width=st.integers(1, 100),
     gone=st.sets(st.integers(1, 90)),
     plain=st.integers(0, 2),
+    packed=st.booleans(),
 )
 @mock.patch.object(matrix, "_BLOCK", 32)
 def test_the_nearest_are_among_what_a_matrix_names(
-    seed: int, rows: int, width: int, gone: set[int], plain: int
+    seed: int, rows: int, width: int, gone: set[int], plain: int, packed: bool
 ) -> None:
     """What is named holds the nearest of brute force, and what is not is behind the horizon."""
     chance = np.random.default_rng(seed)
@@ -55,7 +56,9 @@ def test_the_nearest_are_among_what_a_matrix_names(
         numbered = [(place + 1, vectors[place].tobytes()) for place in part]
         with mock.patch.object(matrix, "_PLAIN", plain):
             if numbered:
-                made.put(matrix.plain(numbered, 8))
+                read = matrix.plain(numbered, 8)
+                # What is packed stands before what is not, or behind it.
+                made.put(matrix.quantised(read) if packed is (part[0] > 0) else read)
     made.forget(gone)
     reach = matrix.nearest(made.products(query.tobytes()), width)
     ids, horizon = reach.ids, reach.horizon
@@ -216,7 +219,7 @@ def test_the_vectors_of_a_filter_are_read_once_for_each_state(
     with store.writing():
         store.remove(made[3].uid, made[3].created_at)
     store.by_meaning(vector, Where(), 3)
-    assert not [c for c in caches._known.values() if c.narrow]
+    assert not store.caches().narrow
     store.by_meaning(vector, Where(domain="few"), 3)
     assert read == [60, 58]
 

@@ -1,7 +1,9 @@
 """Ranking by words in memory says what FTS5's bm25() says, to the last bit."""
 
 import random
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -162,6 +164,32 @@ def test_the_words_of_a_narrow_filter_are_read_once(
         store.remove(made[1].uid, made[1].created_at)
     assert found("number3 number1") == 1
     assert read == [5, 1, 5]
+
+
+def test_threads_that_read_the_same_memories_count_them_once(
+    engine: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two searches at once in a filter that is new to both score as FTS5 does, then and later."""
+    monkeypatch.setattr(postings, "_MANY", 0)
+    query, where = queries.word_query("apple pear"), Where(domain="few")
+    store = engine()
+    keep(store, [memory(f"apple {'pear ' * n}", domain="few") for n in range(9)])
+    plain = store.by_words(query, where, 9)
+    monkeypatch.setattr(words, "_PLAIN_WARM", -1)
+    together = threading.Barrier(2)
+    words_of = words.Words._words_of
+
+    def slowly(self: words.Words, ids: list[int]) -> list[list[str]]:
+        found = words_of(self, ids)
+        together.wait(10)
+        return found
+
+    monkeypatch.setattr(words.Words, "_words_of", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        stores = [engine(), engine()]
+        asked = [threads.submit(one.by_words, query, where, 9) for one in stores]
+        assert [one.result() for one in asked] == [plain, plain]
+    assert store.by_words(query, where, 9) == plain
 
 
 def test_ranking_goes_on_after_the_index_was_made_again(
