@@ -26,6 +26,7 @@ from memai.errors import (
 )
 from memai.records import Caller
 from memai.store import Store, schema
+from memai.store.transactions import GENERATION
 from memai.store.whole import WholeStore
 
 
@@ -424,6 +425,26 @@ def test_caches_know_that_the_store_is_another(store: Store) -> None:
     before = int(store.meta("changes") or "0")
     operations.recover(store, path)
     assert int(store.meta("changes") or "0") > before + 1_000_000
+
+
+def test_what_is_written_while_a_backup_is_made_ready_is_not_of_its_counter(
+    store: Store, db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has seen the last writes before a recovery does not take it for one of them."""
+    path = operations.backup(store).path
+    other, seen = opened(db), []
+    waiting = WholeStore._others_waiting
+
+    def meanwhile(self: WholeStore) -> object:
+        for number in range(3):
+            operations.note(other, f"meanwhile {number}")
+        seen.append(int(other.meta("changes") or "0"))
+        return waiting(self)
+
+    monkeypatch.setattr(WholeStore, "_others_waiting", meanwhile)
+    operations.recover(store, path)
+    assert int(store.meta("changes") or "0") - seen[0] >= GENERATION
+    other.close()
 
 
 def test_what_was_purged_since_stays_purged(store: Store) -> None:

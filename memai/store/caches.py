@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from memai.store.matrix import Matrix, Vectors
     from memai.store.postings import Size
 
+_FILTERS = 1_000  # of which it is counted how often they were searched
+
 
 class Caches:
     """What is kept of one file; the lock is held for every change."""
@@ -49,6 +51,8 @@ class Caches:
         """How common words are."""
         self.forward: Forward | None = None
         """The words of the few memories of some filters."""
+        self.walks: dict[Where, int] = {}
+        """How many words were looked for in a filter without it."""
         self.inside: dict[tuple[Clause, Where], Postings] = {}
         """Postings in the few memories of a filter."""
         self._bytes = 0
@@ -63,12 +67,21 @@ class Caches:
         """Begin anew with the words of another state of the store."""
         self.extend_words(changes, lengths)
         self.rewritten, self.postings, self._bytes = rewritten, {}, 0
-        self.forward = None
+        self.forward, self.walks = None, {}
 
     def extend_words(self, changes: int, lengths: Lengths | None) -> None:
         """Go on to a state that has more words and none other."""
         self.words_changes, self.lengths = changes, lengths
         self.sizes, self.inside = {}, {}
+
+    def walked(self, where: Where, times: int) -> bool:
+        """Whether so many words were looked for in a filter; counts one more if not."""
+        before = self.walks.get(where, 0)
+        if before < times:
+            if len(self.walks) > _FILTERS:
+                self.walks.clear()
+            self.walks[where] = before + 1
+        return before >= times
 
     def kept_postings(self, clause: Clause) -> Postings | None:
         """Return the postings of a clause, which so are the last to go."""

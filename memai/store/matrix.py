@@ -163,9 +163,13 @@ def plain(vectors: Sequence[tuple[int, bytes]], dim: int) -> Vectors:
 
     ids = np.array([id for id, _ in vectors], np.int64)
     floats = np.frombuffer(b"".join(vector for _, vector in vectors), "<f4").reshape(-1, dim)
-    with np.errstate(all="ignore"):  # no numbers, or too large: altered on the disk
+    with np.errstate(all="ignore"):
         # What is compared in the end, 1 - d * d / 2, is off by this where a length is not 1.
         errors = np.abs(np.square(floats).sum(axis=1) - 1) / 2 + _ROUNDING
+    sound = np.isfinite(errors)
+    if not sound.all():  # altered on the disk: no numbers, or too large to be multiplied
+        floats = np.where(sound[:, None], floats, np.float32(0))
+        errors[~sound] = 2 * OUT_OF_REACH
     return Vectors(ids, floats, np.ones(len(ids), np.float32), errors)
 
 
@@ -178,11 +182,10 @@ def quantised(part: Vectors) -> Vectors:
     import numpy as np
 
     floats = part.numbers
-    with np.errstate(all="ignore"):  # as above
-        scales = np.maximum(np.abs(floats).max(axis=1), np.finfo(np.float32).tiny) / np.float32(127)
-        numbers = np.rint(floats / scales[:, None])
-        errors = np.linalg.norm(floats - numbers * scales[:, None], axis=1) + part.errors
-        return Vectors(part.ids, numbers.astype(np.int8), scales, errors)
+    scales = np.maximum(np.abs(floats).max(axis=1), np.finfo(np.float32).tiny) / np.float32(127)
+    numbers = np.rint(floats / scales[:, None])
+    errors = np.linalg.norm(floats - numbers * scales[:, None], axis=1) + part.errors
+    return Vectors(part.ids, numbers.astype(np.int8), scales, errors)
 
 
 class _Block:

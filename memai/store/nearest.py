@@ -98,9 +98,11 @@ class Nearest(Rows, Snapshots):
         by_itself = self._load_cosine()
         measure = "vec_distance_l2(v.embedding, :vector)" if by_itself else "v.embedding"
         rows = self.all(f"SELECT {measure}, {columns} FROM {source}", {**values, "vector": vector})
+        rows = [row for row in rows if row[0] is not None]  # no number: altered on the disk
         if by_itself:
             return [(1 - row[0] * row[0] / 2, row) for row in rows]
-        return list(zip(self.products([row[0] for row in rows], vector), rows, strict=True))
+        products = self.products([row[0] for row in rows], vector)
+        return [both for both in zip(products, rows, strict=True) if both[0] == both[0]]
 
     def products(self, vectors: Sequence[bytes], vector: bytes) -> list[float]:
         """Return the dot products of float32 vectors with one of them, by numpy."""
@@ -111,15 +113,15 @@ class Nearest(Rows, Snapshots):
             return []
         matrix = np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
         # Row by row the same additions, so that equal vectors have equal products: BLAS would not.
-        products = np.einsum("ij,j->i", matrix, np.frombuffer(vector, "<f4"))
+        with np.errstate(all="ignore"):  # what was altered on the disk may be no number
+            products = np.einsum("ij,j->i", matrix, np.frombuffer(vector, "<f4"))
         found: list[float] = products.tolist()
         return found
 
     def _narrow(self, vector: bytes, where: Where, inside: list[int], limit: int) -> list[Scored]:
         """Look among the few memories of a filter."""
         values = {"ids": numbers(inside)}
-        # Of no more than are wanted each is compared by its row anyhow.
-        if Nearest.searches > _COLD and len(inside) > limit:
+        if Nearest.searches > _COLD:
             from memai.store import rescoring, warm
 
             seen = warm.narrow(self, where, _LISTED, values, len(vector) // 4)
@@ -212,7 +214,8 @@ class Nearest(Rows, Snapshots):
             # With a bare min(), SQLite takes the other columns from the row of the minimum.
             'SELECT p.memory_id, min(vec_distance_l2(v.embedding, :vector)), p."start", p."end"'
             f" FROM {source} AND v.embedding IS NOT NULL"
-            " GROUP BY p.memory_id ORDER BY 2, 1 LIMIT :limit",
+            " GROUP BY p.memory_id HAVING min(vec_distance_l2(v.embedding, :vector)) IS NOT NULL"
+            " ORDER BY 2, 1 LIMIT :limit",
             {**values, "vector": vector, "limit": limit},
         )
         return [Scored(id, 1 - d * d / 2, start, end) for id, d, start, end in rows]

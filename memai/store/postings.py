@@ -32,6 +32,7 @@ _KEPT = 48 << 20  # bytes of postings that are kept for the next search, 5 for e
 # leaves: of a million that takes a quarter of the time, but helps no search in another filter.
 _MANY = 30_000
 _INSIDE = 1_000  # words that are kept of what was found so: 1 KB each in a domain of 500 memories
+_WALKS = 10  # words that are looked for in a filter before: it is searched again and again
 _SIZES = 10_000  # words of which it is kept how common they are
 # Words that are read at once, 10 ms for the 25,000 of 500 memories, for a later search in the same
 # filter; and how many are kept, 12 bytes for each and 100 for each different one.
@@ -286,6 +287,8 @@ class WordIndex(Spelling, Nearest):
                 return None
             forward = caches.forward if caches.forward is not None else Forward()
             unknown = forward.unknown(inside)
+            if unknown and not caches.walked(state.where, _WALKS):
+                return None
             if unknown and len(forward) > _FORWARD:
                 forward, unknown = Forward(), inside
             caches.forward = forward

@@ -85,6 +85,7 @@ class Recovering(Upkeep):
                 # Writers wait, so that what they acknowledge is in one of the two.
                 if os.path.exists(self.path):
                     kept = self._keep(safety)
+                self._begin_anew(prepared)
                 self.close()
                 with self._translated:
                     self._take_over(prepared, let_go)
@@ -178,11 +179,6 @@ class Recovering(Upkeep):
                 if name in kept:
                     copy.set_meta(name, kept[name])
             copy.set_meta("erase_pending", None)
-            changes = max(int(kept.get("changes", "0")), int(copy.meta("changes") or "0"))
-            copy.run(
-                "INSERT OR REPLACE INTO meta(name, value) VALUES('changes', ?)",
-                (str(changes + GENERATION),),
-            )
         return Recovered(
             path=self.path,
             backup=path,
@@ -194,6 +190,20 @@ class Recovering(Upkeep):
             buried=buried,
             notes=tuple(notes),
         )
+
+    def _begin_anew(self, prepared: str) -> None:
+        """Give the copy a counter of changes that no process has seen of it or of the store.
+
+        While writers wait: by what they wrote meanwhile the copy would be taken for a later state.
+        """
+        ours = 0
+        with suppress(MemaiError, apsw.Error):  # what is damaged has none
+            ours = int(self.meta("changes") or 0)
+        with self.beside(prepared) as copy, copy.writing():
+            copy.run(
+                "UPDATE meta SET value = max(CAST(value AS INTEGER), ?) + ? WHERE name = 'changes'",
+                (ours, GENERATION),
+            )
 
     def _keep(self, safety: str) -> str | None:
         """Copy the store as it is, verified if it can be, else as it lies."""

@@ -29,7 +29,7 @@ _SQL = (
     "SELECT vec_distance_l2(embedding, :vector) AS d, passage_id FROM vectors NOT INDEXED"
     " WHERE rowid > :after AND rowid <= :last AND embedding IS NOT NULL"
     f" AND space_id = {CURRENT_SPACE}"
-    " ORDER BY d, passage_id LIMIT :width"
+    " ORDER BY d NULLS LAST, passage_id LIMIT :width"  # no number: altered on the disk
 )
 _CHANGES = "SELECT value FROM meta WHERE name = 'changes'"
 
@@ -49,6 +49,7 @@ def nearest(store: Nearest, vector: bytes, width: int) -> Rows:
     for helper, part in zip(helpers, parts, strict=False):
         rows = helper.wait()
         found += store.all(_SQL, part) if rows is None else rows
+    found = [row for row in found if row[0] is not None]
     return sorted(found)[:width] if helpers else found
 
 

@@ -277,3 +277,28 @@ def test_threads_share_what_is_kept_and_see_their_own_state(
         over.set()
     for reading in readings:
         reading.result()
+
+
+@pytest.mark.parametrize("soon", [3, 1000], indirect=True)
+@pytest.mark.parametrize("altered", [b"\xff" * 4, b"\x00\x00\x80\x7f", b"\x00" * 4])
+def test_a_vector_that_is_no_number_hides_no_other(
+    soon: None, engine: Callable[..., Store], monkeypatch: pytest.MonkeyPatch, altered: bytes
+) -> None:
+    """What a disk has altered is left out or far; the others are found as before, either way."""
+    store = engine()
+    made = [memory(f"word{number}", domain="few") for number in range(12)]
+    insert(store, *made)
+    with store.writing():
+        vector = store.one("SELECT embedding FROM vectors WHERE passage_id = 1")
+        store.run(
+            "UPDATE vectors SET embedding = ? WHERE passage_id IN (1, 2)",
+            (altered * (len(vector) // 4),),
+        )
+    query = embedded("word5").passages[0].embedding
+    for where in (Where(), Where(domain="few")):
+        quick = [one.id for one in store.by_meaning(query, where, 12)]
+        with monkeypatch.context() as patch:
+            patch.setattr(nearest, "_COLD", 10**9)
+            plain = [one.id for one in store.by_meaning(query, where, 12)]
+        assert quick[:5] == plain[:5]
+        assert {*range(2, 13)} <= {*quick}

@@ -82,6 +82,7 @@ def test_scores_are_those_of_fts5(
     monkeypatch.setattr(postings, "_MANY", chance.choice([0, 30_000]))
     monkeypatch.setattr(postings, "_INSIDE", 3)
     monkeypatch.setattr(postings, "_FEW", chance.choice([0, 1000]))
+    monkeypatch.setattr(postings, "_WALKS", chance.choice([0, 3]))
     monkeypatch.setattr(postings, "_FORWARD", chance.choice([0, 10, 5000]))
     made = [a_memory(chance) for _ in range(chance.choice([2, 30, 60]))]
     keep(store, made)
@@ -143,8 +144,9 @@ def test_words_that_no_memory_holds_are_named(
 def test_the_words_of_a_narrow_filter_are_read_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Later searches in it read those of new memories only, until words change."""
+    """Once it is searched again; then those of new memories only, until words change."""
     monkeypatch.setattr(postings, "_MANY", 0)
+    monkeypatch.setattr(postings, "_WALKS", 2)
     monkeypatch.setattr(words, "_PLAIN_WARM", -1)
     read: list[int] = []
     words_of = words.Words._words_of
@@ -157,12 +159,14 @@ def test_the_words_of_a_narrow_filter_are_read_once(
 
     made = [memory(f"apple number{n}", domain="few" if n % 2 else "many") for n in range(10)]
     keep(store, made)
-    assert [found("apple"), found("number3"), found("number2")] == [5, 1, 0]
+    assert [found("apple"), found("number5")] == [5, 1]
+    assert read == []
+    assert [found("number3"), found("number2")] == [1, 0]
     keep(store, [memory("an apple more", domain="few")])
     assert [found("apple"), found("more")] == [6, 1]
     with store.writing():
         store.remove(made[1].uid, made[1].created_at)
-    assert found("number3 number1") == 1
+    assert found("number3 number1 number5 number7") == 3
     assert read == [5, 1, 5]
 
 
@@ -171,6 +175,7 @@ def test_threads_that_read_the_same_memories_count_them_once(
 ) -> None:
     """Two searches at once in a filter that is new to both score as FTS5 does, then and later."""
     monkeypatch.setattr(postings, "_MANY", 0)
+    monkeypatch.setattr(postings, "_WALKS", 0)
     query, where = queries.word_query("apple pear"), Where(domain="few")
     store = engine()
     keep(store, [memory(f"apple {'pear ' * n}", domain="few") for n in range(9)])
