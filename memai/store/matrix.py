@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 # Rows that are converted and multiplied at a time: a million rows of 256 take 33 ms so, 47 with
 # 512 at a time, and 95 where all are kept as float32, which takes four times the memory.
 _BLOCK = 4096
-# Blocks that are kept as float32, 4 MB each: 10,500 rows take 0.13 ms so and 0.34 as int8, and half
-# as many of them may be the nearest.
+# Blocks that are kept as float32, 4 MB each: so half as many rows may be the nearest and are read,
+# which saves 0.3 of the 5 ms that a search of 10,000 memories takes.
 _PLAIN = 4
 _ROUNDING = 1e-5  # what float32 loses in a product of 256 numbers, and more
 OUT_OF_REACH = -3.0

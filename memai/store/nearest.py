@@ -31,7 +31,7 @@ _JOINED = f"memories m CROSS JOIN passages p ON p.memory_id = m.id CROSS JOIN {_
 _LISTED = (
     f"carray(:ids) j CROSS JOIN passages p ON p.memory_id = j.value CROSS JOIN {_VECTORS} WHERE 1"
 )
-_NARROW = 5_000  # memories of a filter that are scored one by one: 5 microseconds each, at first
+_NARROW = 5_000  # memories of a filter that are scored one by one: 5 microseconds each, when new
 _COLD = 2  # searches of a process before numpy and a matrix are worth it: a command makes one
 _WIDTH = 4  # nearest passages that are looked at for each memory that is wanted
 
