@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memai import numeric
 from memai.embedding.table import Table
-from memai.embedding.wordpiece import ASCII_WORD, MAX_TOKENS
+from memai.embedding.wordpiece import MAX_TOKENS, ascii_words
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _BATCH = 1024
 _MEMO_WORDS = 50_000  # about 10 MB
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ASCII_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _DTYPES = {"b": "i1", "e": "<f2", "f": "<f4"}
 
 
@@ -52,7 +51,7 @@ class Bulk:
         """Yield for each text the ids of its known tokens and whether it has no unknown ones."""
         for start in range(0, len(texts), _BATCH):
             batch = texts[start : start + _BATCH]
-            cut = [_ascii_words(text) if text.isascii() else None for text in batch]
+            cut = [ascii_words(text) if text.isascii() else None for text in batch]
             known = self._known(set().union(*[words for words in cut if words is not None]))
             foreign = [without_surrogates(text) for text in batch if not text.isascii()]
             whole = self._encoded(foreign)
@@ -61,7 +60,7 @@ class Bulk:
                     yield next(whole)
                 else:
                     pieces = [known[word] for word in words]
-                    yield self._array(b"".join(pieces)), all(pieces)
+                    yield self.tokens(b"".join(pieces)), all(pieces)
 
     def vectors(self, tokens: Sequence[array[int]]) -> list[bytes | None]:
         """Return for the tokens of each text the unit vector, None if they have no direction."""
@@ -101,17 +100,10 @@ class Bulk:
             ids = [token for token in encoding.ids if token != self._unknown]
             yield array(self._type, ids[:MAX_TOKENS]), len(ids) == len(encoding.ids)
 
-    def _array(self, packed: bytes) -> array[int]:
-        """Return the first of some tokens."""
-        ids = array(self._type, packed)
-        return ids if len(ids) <= MAX_TOKENS else ids[:MAX_TOKENS]
-
-
-def _ascii_words(text: str) -> list[str]:
-    """Return BERT's words of an ASCII text; see `wordpiece.words`."""
-    if _ASCII_CONTROLS.search(text):
-        text = _ASCII_CONTROLS.sub("", text)
-    return ASCII_WORD.findall(text.lower())
+    def tokens(self, ids: Sequence[int] | bytes) -> array[int]:
+        """Return the first of some tokens as `vectors` takes them."""
+        found = array(self._type, ids)
+        return found if len(found) <= MAX_TOKENS else found[:MAX_TOKENS]
 
 
 def cosines(table: Table, tokens: Sequence[int], among: ArrayLike) -> NDArray[float32]:

@@ -25,6 +25,9 @@ BULK_CHARACTERS = 60_000
 """Characters a process has embedded, one by one or in a bulk, from which numpy and tokenizers are
 worth the 0.2 s of their imports and set-up: pure Python needs about 3 microseconds a character."""
 
+# Texts that are sooner read word by word than by tokenizers: one takes 0.06 ms instead of 0.1.
+_FEW = 3
+
 
 class Static:
     """The implementation of `Embedder` for a table of token vectors."""
@@ -56,11 +59,15 @@ class Static:
     def embed_passages(self, texts: Sequence[str]) -> list[tuple[bytes | None, array[int]]]:
         """See `Embedder.embed_passages`."""
         bulk = self._bulk_for(texts)
-        if bulk is None:
-            readings = map(self._words.read, texts)
+        if bulk is None or len(texts) <= _FEW:
+            readings = [self._words.read(text) for text in texts]
+            if bulk is None:
+                vectors = [pack(self._table.total(ids)) for ids, _ in readings]
+            else:
+                vectors = bulk.vectors([bulk.tokens(ids) for ids, _ in readings])
             return [
-                (pack(self._table.total(ids)) if legible else None, self._offered(ids))
-                for ids, legible in readings
+                (vector if legible else None, self._offered(ids))
+                for vector, (ids, legible) in zip(vectors, readings, strict=True)
             ]
         read = list(bulk.read(texts))
         vectors = bulk.vectors([ids for ids, _ in read])

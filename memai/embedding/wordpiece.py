@@ -43,10 +43,8 @@ _MEMO_WORDS = 50_000  # a server's memory stays bounded: about 10 MB
 
 # BERT's whitespace: the White_Space characters of Unicode without the controls, which it removes.
 _CHUNK = re.compile("[^\t\n\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
-ASCII_WORD = re.compile(r"[a-z0-9]+|[^a-z0-9\s]")
-"""BERT's words of ASCII text in lower case, without controls."""
-
-_ASCII_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ASCII_WORD = re.compile(r"[a-z0-9]+|[^a-z0-9\s]")  # in lower case, without controls
+_ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _REMOVED = frozenset({"Cc", "Cf", "Co", "Cs"})
 
 
@@ -123,12 +121,19 @@ class WordPiece:
 
 def words(text: str) -> Iterator[str]:
     """Yield BERT's words of a text: lower case, no accents, punctuation and ideographs alone."""
+    if text.isascii():
+        yield from ascii_words(text)
+        return
     for match in _CHUNK.finditer(text):
         chunk = match[0]
-        if chunk.isascii():
-            yield from ASCII_WORD.findall(_ASCII_CONTROL.sub("", chunk).lower())
-        else:
-            yield from _unicode_words(chunk)
+        yield from ascii_words(chunk) if chunk.isascii() else _unicode_words(chunk)
+
+
+def ascii_words(text: str) -> list[str]:
+    """Return BERT's words of an ASCII text."""
+    if _ASCII_CONTROL.search(text):
+        text = _ASCII_CONTROL.sub("", text)
+    return _ASCII_WORD.findall(text.lower())
 
 
 def _unicode_words(chunk: str) -> Iterator[str]:
