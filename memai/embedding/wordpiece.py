@@ -71,8 +71,9 @@ class WordPiece:
         """
         ids: list[int] = []
         known = unknown = 0
+        memo = self._memo
         for word in words(text):
-            pieces, letters = self._word(word)
+            pieces, letters = memo.get(word) or self._word(word)
             ids += pieces
             if pieces:
                 known += letters
@@ -83,15 +84,14 @@ class WordPiece:
         return Reading(ids[:MAX_TOKENS], known >= unknown)
 
     def _word(self, word: str) -> tuple[list[int], int]:
-        known = self._memo.get(word)
-        if known is None:
-            # Composed, or a Korean syllable would count as up to three letters.
-            letters = sum(map(str.isalpha, unicodedata.normalize("NFC", word)))
-            known = self._pieces(word), letters
-            if len(self._memo) >= _MEMO_WORDS:
-                self._memo.clear()
-            self._memo[word] = known
-        return known
+        """Return the tokens of a word that was not met before, and how many letters it has."""
+        # Composed, or a Korean syllable would count as up to three letters.
+        letters = sum(map(str.isalpha, unicodedata.normalize("NFC", word)))
+        found = self._pieces(word), letters
+        if len(self._memo) >= _MEMO_WORDS:
+            self._memo.clear()
+        self._memo[word] = found
+        return found
 
     def _pieces(self, word: str) -> list[int]:
         """Split a word into the longest known pieces, left to right; none if one is unknown."""
