@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from memai.formats import Incoming
 from memai.operations import merging, reconciling
+from memai.operations.merging import Merged
 from memai.operations.preparing import spelled
 from memai.records import Edit, Known, Memory
 from memai.store import Store
@@ -124,21 +125,20 @@ def _foreign(incoming: Incoming, ours: Memory, history: tuple[Edit, ...]) -> Pla
         told = f"the uid made for it belongs to {ours.uid}, which came from elsewhere; left out"
         return Plan(incoming, "same", conflict=told)
     merged = reconciling.again(ours, history, theirs)
-    if not merged.changed:
-        return Plan(incoming, "same")
-    why = ""
-    if merged.diverged:
-        why = "edited here and at its source; the source stands, ours is in the history"
-    return Plan(incoming, "changed", merged.memory, merged.history, why or None)
+    why = "edited here and at its source; the source stands, ours is in the history"
+    return _reconciled(incoming, merged, why)
 
 
 def _page(incoming: Incoming, ours: Memory, history: tuple[Edit, ...], agent: str) -> Plan:
     """Decide about a page of Markdown that says of a memory what it is now."""
-    theirs = incoming.memory
-    merged = reconciling.paged(ours, history, theirs, agent, f"edited in {incoming.place}")
+    why = f"edited in {incoming.place}"
+    merged = reconciling.paged(ours, history, incoming.memory, agent, why)
+    return _reconciled(incoming, merged, "edited here and in its file; both are in the history")
+
+
+def _reconciled(incoming: Incoming, merged: Merged, diverged: str) -> Plan:
+    """Return the plan for what was reconciled, with what is to be said where both sides differ."""
     if not merged.changed:
         return Plan(incoming, "same")
-    why = ""
-    if merged.diverged:
-        why = "edited here and in its file; both are in the history"
-    return Plan(incoming, "changed", merged.memory, merged.history, why or None)
+    conflict = diverged if merged.diverged else None
+    return Plan(incoming, "changed", merged.memory, merged.history, conflict)
