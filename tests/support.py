@@ -48,7 +48,7 @@ class HashedWords:
         """Return a number for each word."""
         return array("H", [crc32(word.encode()) & 0xFFFF for word in self._words(text)])
 
-    def cosines(self, tokens: Sequence[int], among: Any) -> Any:
+    def cosines(self, tokens: Any, among: Any) -> Any:
         """Say the same exactly."""
         import numpy as np
 

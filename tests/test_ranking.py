@@ -164,9 +164,9 @@ def test_arrays_say_what_the_plain_way_says(weights, near, memories, sides):
     arrays = ArrayTexts(
         joined,
         weights,
-        lambda among: np.array(
-            [[near[token].get(other, 0) for other in among.tolist()] for token in weights]
-        ),
+        lambda others: np.array(
+            [[near[token].get(other, 0.0) for token in weights] for other in others.tolist()]
+        ).reshape(others.size, len(weights)),
     )
     there = [10 + one if one is not None and 10 + one in joined else None for one in sides]
     beside = {

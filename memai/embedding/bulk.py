@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _BATCH = 1024
+_STEP = 256  # rows that are compared at a time: 3,000 take 0.41 ms so, 0.55 in one step
 _MEMO_WORDS = 50_000  # about 10 MB
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DTYPES = {"b": "i1", "e": "<f2", "f": "<f4"}
@@ -106,18 +107,23 @@ class Bulk:
         return found if len(found) <= MAX_TOKENS else found[:MAX_TOKENS]
 
 
-def cosines(table: Table, tokens: Sequence[int], among: ArrayLike) -> NDArray[float32]:
+def cosines(table: Table, tokens: ArrayLike, among: ArrayLike) -> NDArray[float32]:
     """Return the cosines of some tokens with others, (tokens, among), 0 for those below 0."""
     numeric.prepare()
     import numpy as np
 
     rows, _ = rows_and_scales(table)
     inverse = _inverse_lengths(table)
-    ids, asked = np.asarray(among, np.int64), np.asarray(tokens, np.int64)
-    units = rows[asked].astype(np.float32) * inverse[asked, None]
-    products = units @ rows.take(ids, 0).astype(np.float32).T  # `rows[ids]` takes twice the time
-    found: NDArray[float32] = np.clip(products * inverse[ids], 0, 1)
-    return found
+    ids, others = np.asarray(tokens, np.int64), np.asarray(among, np.int64)
+    wanted = rows.take(others, 0).astype(np.float32).T
+    products = np.empty((ids.size, others.size), np.float32)
+    for start in range(0, ids.size, _STEP):
+        part = slice(start, start + _STEP)
+        # `rows[ids]` takes twice the time; of int8 the products are whole numbers and so exact.
+        np.matmul(rows.take(ids[part], 0).astype(np.float32), wanted, out=products[part])
+    products *= inverse[ids, None]
+    products *= inverse[others]
+    return products.clip(0, 1, out=products)
 
 
 @lru_cache(maxsize=2)

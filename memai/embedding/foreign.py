@@ -51,11 +51,11 @@ class Foreign:
         """See `Embedder.tokens`."""
         return array("H")
 
-    def cosines(self, tokens: Sequence[int], among: ArrayLike) -> NDArray[float32]:
+    def cosines(self, tokens: ArrayLike, among: ArrayLike) -> NDArray[float32]:
         """See `Embedder.cosines`."""
         import numpy as np
 
-        return np.zeros((len(tokens), np.size(among)), np.float32)
+        return np.zeros((np.size(tokens), np.size(among)), np.float32)
 
     def rows(self, tokens: Collection[int]) -> None:
         """See `Embedder.rows`."""

@@ -44,7 +44,7 @@ class Embedder(Protocol):
         Empty for a model whose tokens are not offered one by one.
         """
 
-    def cosines(self, tokens: Sequence[int], among: ArrayLike) -> NDArray[float32]:
+    def cosines(self, tokens: ArrayLike, among: ArrayLike) -> NDArray[float32]:
         """Return the cosines (0 if negative) of some tokens with others, (tokens, among).
 
         Exact, and needs numpy. All 0 for a model whose tokens are not offered.

@@ -83,7 +83,7 @@ class Static:
         """See `Embedder.tokens`."""
         return self._offered(self._words.read(text).ids)
 
-    def cosines(self, tokens: Sequence[int], among: ArrayLike) -> NDArray[float32]:
+    def cosines(self, tokens: ArrayLike, among: ArrayLike) -> NDArray[float32]:
         """See `Embedder.cosines`."""
         from memai.embedding.bulk import cosines
 

@@ -119,4 +119,4 @@ def _texts(
             return Texts(memories, near)
     from memai.ranking.arrays import ArrayTexts
 
-    return ArrayTexts(memories, asked, lambda others: model.cosines(list(asked), others))
+    return ArrayTexts(memories, asked, lambda others: model.cosines(others, list(asked)))

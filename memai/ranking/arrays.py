@@ -22,7 +22,7 @@ _NOBODY = 0
 class ArrayTexts(Texts):
     """The tokens of memories, joined: 50 memories and their neighbours take 0.8 ms.
 
-    `cosines` gives those of the tokens asked for, row by row, with other tokens.
+    `cosines` gives those of other tokens, row by row, with the tokens asked for.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class ArrayTexts(Texts):
         present[self._joined] = True
         distinct = np.flatnonzero(present)
         near = cosines(distinct)
-        near = np.where(near >= NEAR, near, 0)
-        some = near.any(axis=0)
+        near *= near >= NEAR
+        some = near @ np.ones(len(self._asked), near.dtype) > 0  # a sixth of the time of `any`
         telling = distinct[some]
         # Of each token its row of cosines, the first for all that are near to nothing.
         self._number = np.zeros(_TOKENS, np.int32)
         self._number[telling] = np.arange(1, telling.size + 1)
         self._gains = np.zeros((telling.size + 1, len(self._asked)), np.float32)
-        self._gains[1:] = near[:, some].T
+        self._gains[1:] = near[some]
         self._counts = np.maximum(1, -(-self._sizes // BLOCK))
         self._firsts = np.cumsum(self._counts) - self._counts
         self._rows = self._blocks(telling)

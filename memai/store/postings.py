@@ -30,7 +30,7 @@ _PHRASE = 10  # postings that one of a phrase costs: it is counted in Python
 _KEPT = 48 << 20  # bytes of postings that are kept for the next search, 5 for each
 # Memories from which a word that was not read before is looked for only in the few that a filter
 # leaves: of a million that takes a quarter of the time, but helps no search in another filter.
-_MANY = 30_000
+MANY = 30_000
 _INSIDE = 1_000  # words that are kept of what was found so: 1 KB each in a domain of 500 memories
 _WALKS = 10  # words that are looked for in a filter before: it is searched again and again
 _SIZES = 10_000  # words of which it is kept how common they are
@@ -197,7 +197,7 @@ class WordIndex(Spelling, Nearest):
             known = caches.kept_postings(clause) if valid else None
         if known is not None and known.last == last:
             return known
-        if known is None and state.inside is not None and last > _MANY:
+        if known is None and state.inside is not None and last > MANY:
             return self._postings_inside(clause, state, state.inside)
         found = self._read_postings(clause, last, known)
         with caches.lock:

@@ -46,7 +46,8 @@ def nearest(
         if len(compared) == width:
             horizon = max(horizon, min(score for score, _ in compared))
             rest = rest[reach.highs[width:] >= horizon]
-        compared += _compared(store, vector, rest)
+        if rest.size:
+            compared += _compared(store, vector, rest)
         gone = {*first.tolist(), *rest.tolist()} - {id for _, id in compared}
         if gone:
             if not seen.forget(sorted(gone)):

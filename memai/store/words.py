@@ -11,10 +11,10 @@ import sys
 
 from memai.lean import TYPE_CHECKING
 from memai.queries import Clause
-from memai.records import Scored
+from memai.records import Scored, Where
 from memai.store.columns import condition
 from memai.store.nearest import numbers
-from memai.store.postings import WordIndex
+from memai.store.postings import MANY, WordIndex
 from memai.store.spelling import phrase
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memai.queries import WordQuery
-    from memai.records import Where
     from memai.store.bm25 import Postings
 
 # Weights of the columns words, tag_words, domain_words in BM25.
@@ -70,10 +69,18 @@ class Words(WordIndex):
         return common
 
     def missing(self, clauses: Sequence[Clause]) -> list[Clause]:
-        """See `Spelling.missing`; among many memories it is asked how common words are anyhow."""
-        if "numpy" not in sys.modules or self._memories() * len(clauses) <= _MOST:
+        """See `Spelling.missing`; where that is read for the ranking anyhow, it is read now."""
+        if "numpy" not in sys.modules:
             return super().missing(clauses)
-        return [clause for clause in clauses if not self._size(clause).rows]
+        memories = self._memories()
+        if memories * len(clauses) > _MOST:
+            return [clause for clause in clauses if not self._size(clause).rows]
+        if _PLAIN_WARM < memories * len(clauses) and memories <= MANY:
+            with self.reading():
+                state = self._state(Where())
+                if state is not None:
+                    return [one for one in clauses if not self._postings(one, state).ids.size]
+        return super().missing(clauses)
 
     # --- how long it takes --------------------------------------------------------------------
 
