@@ -25,6 +25,11 @@ weights = st.dictionaries(tokens, st.floats(0.01, 5), min_size=1, max_size=5)
 cosines = st.dictionaries(tokens, st.dictionaries(tokens, st.floats(0, 1, width=32)))
 
 
+def _joined(text):
+    """Return tokens as stored."""
+    return array("H", text).tobytes()
+
+
 @given(routes)
 def test_fusion_orders_every_candidate_once(routes):
     """Every candidate of any route is there once, best first, ties by id, from 0 to 1."""
@@ -113,31 +118,24 @@ def test_late_interaction_is_the_best_window(weights, near, tokens):
 @given(weights, cosines, texts, texts)
 def test_neighbours_only_add(weights, near, own, other):
     """A neighbour never takes away, and gives at most 0.9 of what it says itself."""
-    memories = {1: own, 2: other}
-    alone = late.late_interaction(weights, near, memories)
-    beside = late.late_interaction(weights, near, memories, {1: Neighbours(before=2)})
+    alone = late.late_interaction(weights, near, {1: own})
+    beside = late.late_interaction(weights, near, {1: own}, {1: Neighbours(before=_joined(other))})
     assert beside.keys() == {1}
     assert alone[1] - 1e-9 <= beside[1] <= alone[1] + 0.9 + 1e-9
 
 
-@given(weights, cosines, texts, st.lists(tokens, max_size=400))
-def test_the_ends_of_a_neighbour_say_all_that_it_says(weights, near, own, other):
-    """What lies between them is not looked at, on neither side."""
-    ends = array("H", late.ends(array("H", other).tobytes()))
-    for sides in (Neighbours(before=2), Neighbours(after=2)):
-        whole, cut = (
-            late.late_interaction(weights, near, {1: own, 2: tokens}, {1: sides})
-            for tokens in (other, ends)
-        )
-        assert whole == cut
+@given(texts, texts)
+def test_of_a_neighbour_the_nearest_tokens_count(before, after):
+    """Of what came before its last 24 tokens, of what comes after its first."""
+    sides = late.neighbours(_joined(before), _joined(after))
+    assert [list(array("H", side)) for side in sides] == [before[-24:], after[:24]]
 
 
 def test_an_answer_is_found_through_its_question():
     """A turn that answers the turn before it beats the same words after something else."""
     weights, near = {1: 1.0, 2: 1.0}, {1: {1: 1.0}, 2: {2: 1.0}}
-    memories = {10: [1], 11: [2], 12: [9], 13: [2]}
-    beside = {11: Neighbours(before=10), 13: Neighbours(before=12)}
-    found = late.late_interaction(weights, near, memories, beside)
+    beside = {11: Neighbours(before=_joined([1])), 13: Neighbours(before=_joined([9]))}
+    found = late.late_interaction(weights, near, {11: [2], 13: [2]}, beside)
     assert found[11] > found[13]
 
 
@@ -151,33 +149,34 @@ def test_rare_tokens_weigh_more():
     weights,
     cosines,
     st.lists(texts, min_size=1, max_size=6),
-    st.lists(st.none() | st.integers(0, 5), min_size=2, max_size=12),
+    st.lists(texts, max_size=12),
 )
 def test_arrays_say_what_the_plain_way_says(weights, near, memories, sides):
     """Late interaction, frequencies and tokens are the same in arrays as without numpy."""
-    joined = {10 + place: array("H", text).tobytes() for place, text in enumerate(memories)}
+    joined = {10 + place: _joined(text) for place, text in enumerate(memories)}
+    beside = {
+        id: late.neighbours(_joined(before), _joined(after))
+        for id, before, after in zip(joined, sides[::2], sides[1::2], strict=False)
+    }
     near = {
         token: {other: cosine for other, cosine in near.get(token, {}).items() if cosine >= 0.25}
         for token in weights
     }
-    plain = late.Texts(joined, near)
+    plain = late.Texts(joined, beside, near)
     arrays = ArrayTexts(
         joined,
-        weights,
+        beside,
+        list(weights),
         lambda others: np.array(
             [[near[token].get(other, 0.0) for token in weights] for other in others.tolist()]
         ).reshape(others.size, len(weights)),
     )
-    there = [10 + one if one is not None and 10 + one in joined else None for one in sides]
-    beside = {
-        id: Neighbours(before, after)
-        for id, before, after in zip(joined, there[::2], there[1::2], strict=False)
-    }
     assert [list(plain.of(id)) for id in range(20)] == [list(arrays.of(id)) for id in range(20)]
-    assert plain.frequencies(joined) == arrays.frequencies(joined)
-    for some in (beside, dict.fromkeys(joined, Neighbours()), {}):
-        expected = plain.interaction(weights, some)
-        assert arrays.interaction(weights, some) == pytest.approx(expected)
+    assert [id in plain for id in range(20)] == [id in arrays for id in range(20)]
+    assert plain.frequencies() == arrays.frequencies()
+    assert arrays.interaction(weights) == pytest.approx(plain.interaction(weights))
+    for some in ([*joined], [*joined][1::2], []):
+        assert arrays.alone(weights, some) == pytest.approx(plain.alone(weights, some))
     for text in memories:
         expected = holding(weights, plain.near(set(text)), text)
         assert holding(weights, arrays.near(set(text)), text) == pytest.approx(expected)

@@ -74,7 +74,7 @@ def ask(store: Store, asked: Asked, wanted: int) -> Answer:
     reading = None
     if not isinstance(model, NoModel) and vector is not None:
         likely = ranking.order(scores, lifts)[:DEPTH]
-        read = tokens.read(store, model, asked.words, likely, glances)
+        read = tokens.read(store, model, asked.words, likely)
         scores["late"] = read.scores()
         scores["head"] = read.heads(model, glances, ranking.order(scores, lifts))
         reading = (read, model)

@@ -28,18 +28,16 @@ class Reading(NamedTuple):
     """Candidates read token by token.
 
     `lengths` says how much each token of the question says, `weights` how much it counts among the
-    candidates; `beside` names the candidates, whose tokens and those of their neighbours are in
-    `texts`.
+    candidates; `texts` has the tokens of these and of what stands beside them.
     """
 
     lengths: dict[int, float]
     weights: dict[int, float]
     texts: Texts
-    beside: dict[int, Neighbours]
 
     def scores(self) -> dict[int, float]:
         """Return what late interaction says of the candidates."""
-        return self.texts.interaction(self.weights, self.beside)
+        return self.texts.interaction(self.weights)
 
     def heads(
         self, model: Embedder, glances: Mapping[int, Glance], ids: Sequence[int]
@@ -48,46 +46,37 @@ class Reading(NamedTuple):
 
         The tokens of a head are among those of its memory.
         """
-        first = [id for id in ids[:_HEADS] if id in self.beside]
+        first = [id for id in ids[:_HEADS] if id in self.texts]
         heads = {id: model.tokens(readable(late.head(glances[id].beginning))) for id in first}
         near = self.texts.near(set().union(*heads.values()))
         return late.late_interaction(self.weights, near, heads)
 
     def covered(self, ids: Sequence[int]) -> float:
         """Return the share of the question that is covered by one of the first of some memories."""
-        first = {id: Neighbours() for id in ids[:_COVERING] if id in self.beside}
-        found = self.texts.interaction(self.lengths, first)
-        return max(found.values(), default=0.0)
+        first = [id for id in ids[:_COVERING] if id in self.texts]
+        return max(self.texts.alone(self.lengths, first).values(), default=0.0)
 
 
-def read(
-    store: Store,
-    model: Embedder,
-    words: WordQuery,
-    ids: Sequence[int],
-    glances: Mapping[int, Glance],
-) -> Reading:
+def read(store: Store, model: Embedder, words: WordQuery, ids: Sequence[int]) -> Reading:
     """Read candidates, in this order, and what stands beside them."""
     lengths = query_tokens(model, words)
     if not lengths:
-        return Reading({}, {}, Texts({}, {}), {})
+        return Reading({}, {}, Texts({}, {}, {}))
     sides = store.neighbours(ids)
     around = {one for both in sides.values() for one in both if one is not None}
-    whole = set(ids)
-    memories = {
-        id: tokens if id in whole else late.ends(tokens)
-        for id, tokens in store.tokens([*around | whole]).items()
+    tokens = store.tokens([*around.union(ids)])
+    memories = {id: tokens[id] for id in ids if id in tokens}
+    beside = {
+        id: late.neighbours(
+            tokens.get(before, b"") if before is not None else b"",
+            tokens.get(after, b"") if after is not None else b"",
+        )
+        for id, (before, after) in sides.items()
+        if id in memories
     }
-    texts = _texts(store, model, lengths, memories)
-    beside = {}
-    for id in ids:
-        if id in memories and id in glances:
-            before, after = sides.get(id, (None, None))
-            beside[id] = Neighbours(
-                before if before in memories else None, after if after in memories else None
-            )
-    weights = late.token_weights(lengths, texts.frequencies(beside), len(beside))
-    return Reading(lengths, weights, texts, beside)
+    texts = _texts(store, model, lengths, memories, beside)
+    weights = late.token_weights(lengths, texts.frequencies(), len(memories))
+    return Reading(lengths, weights, texts)
 
 
 def query_tokens(model: Embedder, words: WordQuery) -> dict[int, float]:
@@ -100,14 +89,18 @@ def query_tokens(model: Embedder, words: WordQuery) -> dict[int, float]:
 
 
 def _texts(
-    store: Store, model: Embedder, asked: Collection[int], memories: Mapping[int, bytes]
+    store: Store,
+    model: Embedder,
+    asked: Collection[int],
+    memories: Mapping[int, bytes],
+    beside: Mapping[int, Neighbours],
 ) -> Texts:
     """Return the tokens of memories, compared exactly with those of a query.
 
     A process that has numpy uses it; one that has not lets the engine compare the vectors.
     """
     if "numpy" not in sys.modules:
-        tokens, among = list(asked), late.distinct(memories)
+        tokens, among = list(asked), late.distinct(memories, beside)
         rows, compared = model.rows(tokens), model.rows(among)
         pairs = None
         if rows is not None and compared is not None:
@@ -116,7 +109,8 @@ def _texts(
             near: dict[int, dict[int, float]] = {token: {} for token in tokens}
             for place, other, cosine in pairs:
                 near[tokens[place]][among[other]] = cosine
-            return Texts(memories, near)
+            return Texts(memories, beside, near)
     from memai.ranking.arrays import ArrayTexts
 
-    return ArrayTexts(memories, asked, lambda others: model.cosines(others, list(asked)))
+    wanted = list(asked)
+    return ArrayTexts(memories, beside, wanted, lambda others: model.cosines(others, wanted))

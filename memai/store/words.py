@@ -75,7 +75,7 @@ class Words(WordIndex):
         memories = self._memories()
         if memories * len(clauses) > _MOST:
             return [clause for clause in clauses if not self._size(clause).rows]
-        if _PLAIN_WARM < memories * len(clauses) and memories <= MANY:
+        if memories * len(clauses) > _PLAIN_WARM and memories <= MANY:
             with self.reading():
                 state = self._state(Where())
                 if state is not None:
