@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memai import numeric
-from memai.ranking.late import BESIDE, BLOCK, NEAR, Neighbours, Texts
+from memai.ranking.late import BLOCK, NEAR, Neighbours, Texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -57,6 +57,14 @@ class ArrayTexts(Texts):
         self._counts = np.maximum(1, -(-self._sizes // BLOCK))
         self._firsts = np.cumsum(self._counts) - self._counts
         self._rows = self._blocks(telling)
+        counts, firsts = self._counts[: len(memories)], self._firsts[: len(memories)]
+        self._of_block = np.repeat(np.arange(len(memories)), counts)
+        size = self._of_block.size
+        # A window is a block with the next, if that is of the same memory.
+        self._windows = np.maximum(self._rows[:size], self._rows[1 : size + 1])
+        ends = firsts + counts - 1
+        self._windows[ends] = self._rows[ends]
+        self._second = ends[counts > 1]
 
     def __contains__(self, id: int) -> bool:
         """See `Texts.__contains__`."""
@@ -93,38 +101,27 @@ class ArrayTexts(Texts):
 
     def interaction(self, weights: Mapping[int, float]) -> dict[int, float]:
         """See `Texts.interaction`."""
-        count = len(self._place)
+        np, count = self._np, len(self._place)
         # What stands before and after each memory is a block.
-        before, after = self._rows[-1 - 2 * count : -1 - count], self._rows[-1 - count : -1]
-        context = BESIDE * self._np.maximum(before, after)
-        return self._best(weights, [*self._place], context)
+        context = np.maximum(self._rows[-1 - 2 * count : -1 - count], self._rows[-1 - count : -1])
+        return self._best(weights, np.maximum(self._windows, context[self._of_block]))
 
     def alone(self, weights: Mapping[int, float], ids: Sequence[int]) -> dict[int, float]:
         """See `Texts.alone`."""
-        return self._best(weights, ids, None)
+        found = self._best(weights, self._windows)
+        return {id: found[id] for id in ids}
 
-    def _best(
-        self, weights: Mapping[int, float], ids: Sequence[int], context: NDArray[Any] | None
-    ) -> dict[int, float]:
-        """Return what the best window of some memories says; `context` is (ids, query tokens)."""
+    def _best(self, weights: Mapping[int, float], windows: NDArray[Any]) -> dict[int, float]:
+        """Return what the best window of each memory says."""
         np = self._np
         shares = np.array([weights[token] for token in self._asked])
-        if not ids or not shares.sum() > 0:
-            return dict.fromkeys(ids, 0.0)
-        shares /= shares.sum()
-        rows, places = self._rows, [self._place[id] for id in ids]
-        first, count = self._firsts[places], self._counts[places]
-        memory = np.repeat(np.arange(len(ids)), count)
-        begins = np.cumsum(count) - count
-        block = np.arange(memory.size) - begins[memory] + first[memory]
-        ends = block + 1 == (first + count)[memory]
-        window = np.maximum(rows[block], rows[np.where(ends, -1, block + 1)])
-        if context is not None:
-            np.maximum(window, context[memory], out=window)
+        if not self._place or not shares.sum() > 0:
+            return dict.fromkeys(self._place, 0.0)
+        said = windows @ (shares / shares.sum())
         # The last block of several is the second of the window before, and not one by itself.
-        window[ends & (count[memory] > 1)] = 0
-        best = np.maximum.reduceat(window @ shares, begins)
-        return dict(zip(ids, best.tolist(), strict=True))
+        said[self._second] = 0
+        best = np.maximum.reduceat(said, self._firsts[: len(self._place)])
+        return dict(zip(self._place, best.tolist(), strict=True))
 
     def _where(self, tokens: NDArray[Any] | list[int]) -> NDArray[Any]:
         """Return where among all joined some tokens are."""
