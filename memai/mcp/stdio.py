@@ -116,7 +116,7 @@ async def _serve(
     async def outwards() -> None:
         first = True
         async for message in from_server:
-            writer.send(message.message.model_dump(by_alias=True, mode="json", exclude_unset=True))
+            writer.send(message.message)
             if first:
                 first = False
                 backend.warm()

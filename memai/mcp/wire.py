@@ -32,16 +32,18 @@ class Writer:
         self.broken = False
         self._descriptor = descriptor
         self._on_broken = on_broken
-        self._queue: queue.SimpleQueue[dict[str, Any] | threading.Event] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[bytes, Any] | threading.Event] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="memai-out", daemon=True).start()
 
-    def send(self, message: dict[str, Any]) -> None:
-        """Write a message after those before it."""
-        self._queue.put(message)
+    def send(self, message: Any) -> None:
+        """Write a message of the SDK after those before it."""
+        request = getattr(message, "method", None) is not None
+        self._queue.put((_line_of(message), None if request else getattr(message, "id", None)))
 
     def refuse(self, id: str | int | None, code: int, reason: str) -> None:
         """Answer a line that cannot be passed on."""
-        self.send({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": reason}})
+        error = {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": reason}}
+        self._queue.put((_encoded(error), id))
 
     def flush(self, seconds: float) -> None:
         """Wait until everything so far is written, but no longer than so many seconds."""
@@ -67,15 +69,14 @@ class Writer:
             if isinstance(item, threading.Event):
                 item.set()
                 continue
-            text = json.dumps(item, ensure_ascii=False, separators=(",", ":"))
+            line, answered = item
             try:
-                _write_all(self._descriptor, text.encode(errors="replace") + b"\n")
+                _write_all(self._descriptor, line + b"\n")
             except OSError:
                 self.broken = True
                 self._on_broken()
-            id = item.get("id")
-            if "method" not in item and id is not None:
-                self.owed.discard(id)
+            if answered is not None:
+                self.owed.discard(answered)
 
 
 class Reader:
@@ -169,6 +170,21 @@ def _lines(descriptor: int) -> Iterator[bytes | tuple[bytes, bytes]]:
 
 def _line(kept: bytearray, *, long: bool) -> bytes | tuple[bytes, bytes]:
     return (bytes(kept[:_EDGE]), bytes(kept[-_EDGE:])) if long else bytes(kept)
+
+
+def _line_of(message: Any) -> bytes:
+    """Return a message of the SDK in JSON."""
+    how = {"by_alias": True, "exclude_unset": True}
+    try:
+        line: str = message.model_dump_json(**how)
+    except ValueError:  # it repeats half a character that it was sent
+        return _encoded(message.model_dump(mode="json", **how))
+    return line.encode()
+
+
+def _encoded(message: dict[str, Any]) -> bytes:
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return text.encode(errors="replace")
 
 
 def _find_id(head: bytes, tail: bytes) -> str | int | None:
