@@ -79,7 +79,7 @@ def test_scores_are_those_of_fts5(
 ) -> None:
     """Every score and place is the same, in every filter, after writes and removals too."""
     chance = random.Random(seed)
-    monkeypatch.setattr(postings, "_MANY", chance.choice([0, 30_000]))
+    monkeypatch.setattr(postings, "MANY", chance.choice([0, 30_000]))
     monkeypatch.setattr(postings, "_INSIDE", 3)
     monkeypatch.setattr(postings, "_FEW", chance.choice([0, 1000]))
     monkeypatch.setattr(postings, "_WALKS", chance.choice([0, 3]))
@@ -131,7 +131,7 @@ def test_words_that_no_memory_holds_are_named(
     store: Store, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     """Whether it is asked how common each word is or only whether it is there, as memories go."""
-    monkeypatch.setattr(postings, "_MANY", many)
+    monkeypatch.setattr(postings, "MANY", many)
     made = [memory("an apple"), memory("pears are deploying")]
     keep(store, made)
     asked = [queries.Clause((word,)) for word in ("apples", "plum", "deployed", "...", "pear")]
@@ -145,7 +145,7 @@ def test_the_words_of_a_narrow_filter_are_read_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once it is searched again; then those of new memories only, until words change."""
-    monkeypatch.setattr(postings, "_MANY", 0)
+    monkeypatch.setattr(postings, "MANY", 0)
     monkeypatch.setattr(postings, "_WALKS", 2)
     monkeypatch.setattr(words, "_PLAIN_WARM", -1)
     read: list[int] = []
@@ -174,7 +174,7 @@ def test_threads_that_read_the_same_memories_count_them_once(
     engine: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two searches at once in a filter that is new to both score as FTS5 does, then and later."""
-    monkeypatch.setattr(postings, "_MANY", 0)
+    monkeypatch.setattr(postings, "MANY", 0)
     monkeypatch.setattr(postings, "_WALKS", 0)
     query, where = queries.word_query("apple pear"), Where(domain="few")
     store = engine()
