@@ -188,10 +188,12 @@ _PLAIN = frozenset((str, int, float, bool, type(None)))
 def to_json(value: Any) -> Any:
     """Turn a record into what `json` can write: named tuples become objects, tuples lists."""
     if isinstance(value, tuple | list):
-        # A call for each text and number would take as long again.
+        # Here and below: a call for each text and number would take as long again.
         items = [item if type(item) in _PLAIN else to_json(item) for item in value]
         fields: tuple[str, ...] | None = getattr(value, "_fields", None)
         return items if fields is None else dict(zip(fields, items, strict=True))
     if isinstance(value, dict):
-        return {key: to_json(item) for key, item in value.items()}
+        return {
+            key: item if type(item) in _PLAIN else to_json(item) for key, item in value.items()
+        }
     return value
