@@ -177,11 +177,13 @@ def _found(
 ) -> dict[str, dict[int, Scored]]:
     words, where = asked.words, asked.where
     rarer = tuple(clause for clause in words.clauses if clause not in asked.common)
-    found = {
-        "words": store.by_words(words._replace(clauses=rarer), where, depth, asked.excluded),
-        "meaning": [] if vector is None else store.by_meaning(vector, where, depth),
-        "substring": store.by_substring(words.substrings, where, depth),
-    }
+    told, meant = words._replace(clauses=rarer), list[Scored]()
+    if vector is None:
+        named = store.by_words(told, where, depth, asked.excluded)
+    else:
+        named, meant = store.by_both(told, vector, where, depth, asked.excluded)
+    substring = store.by_substring(words.substrings, where, depth)
+    found = {"words": named, "meaning": meant, "substring": substring}
     if words.phrases or asked.excluded:
         found["substring"] = _allowed(store, asked, found["substring"])
         width = depth

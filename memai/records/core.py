@@ -193,7 +193,5 @@ def to_json(value: Any) -> Any:
         fields: tuple[str, ...] | None = getattr(value, "_fields", None)
         return items if fields is None else dict(zip(fields, items, strict=True))
     if isinstance(value, dict):
-        return {
-            key: item if type(item) in _PLAIN else to_json(item) for key, item in value.items()
-        }
+        return {key: item if type(item) in _PLAIN else to_json(item) for key, item in value.items()}
     return value

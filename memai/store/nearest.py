@@ -48,18 +48,8 @@ class Nearest(Rows, Snapshots):
 
     def by_meaning(self, vector: bytes, where: Where, limit: int) -> list[Scored]:
         """Return memories by the cosine of their best passage, best first, exact, ties by id."""
-        Nearest.searches += 1
-        if Nearest.searches > _COLD and "numpy" not in sys.modules:
-            numeric.prepare()  # what ranks words and reads tokens looks whether it is there
         with self.reading():  # what is kept of a filter belongs to the state it was read in
-            inside = self._inside(where)
-            if inside is not None:
-                return self._narrow(vector, where, inside, limit)
-            found = self._wide(vector, where, limit)
-            if found is None:
-                sql, values = condition(where)
-                found = self._best(f"{_JOINED} WHERE {sql}", values, vector, limit)
-            return found
+            return self._nearest(vector, where, limit, self._seen(vector, where))
 
     def closest(self, vector: bytes, ids: Sequence[int]) -> dict[int, Scored]:
         """Return the best passage of each of these memories with its cosine."""
@@ -118,40 +108,56 @@ class Nearest(Rows, Snapshots):
         found: list[float] = products.tolist()
         return found
 
+    def _seen(self, vector: bytes, where: Where) -> Seen | None:
+        """Return all vectors as there is a quick way to compare them, for one search.
+
+        None for by their rows, and where a filter leaves few.
+        """
+        Nearest.searches += 1
+        again = Nearest.searches > _COLD
+        if again and "numpy" not in sys.modules:
+            numeric.prepare()  # what ranks words and reads tokens looks whether it is there
+        if self._inside(where) is not None:
+            return None
+        if again:
+            from memai.store import warm
+
+            return warm.view(self, vector)
+        if self.one("SELECT 1 FROM packed LIMIT 1") is None:
+            return None
+        from memai.store import packed
+
+        return packed.view(self, vector)
+
+    def _nearest(self, vector: bytes, where: Where, limit: int, seen: Seen | None) -> list[Scored]:
+        """Return what `by_meaning` does, of all vectors as they are seen."""
+        inside = self._inside(where)
+        if inside is not None:
+            return self._narrow(vector, where, inside, limit)
+        found = None
+        if seen is not None:
+            from memai.store import rescoring
+
+            found = rescoring.nearest(self, seen, vector, where, limit)
+        elif self._load_cosine():
+            found = self._scan(vector, where, limit)
+        if found is None:
+            sql, values = condition(where)
+            found = self._best(f"{_JOINED} WHERE {sql}", values, vector, limit)
+        return found
+
     def _narrow(self, vector: bytes, where: Where, inside: list[int], limit: int) -> list[Scored]:
         """Look among the few memories of a filter."""
         values = {"ids": numbers(inside)}
         if Nearest.searches > _COLD:
             from memai.store import rescoring, warm
 
-            seen = warm.narrow(self, where, _LISTED, values, len(vector) // 4)
+            seen = warm.narrow(self, where, _LISTED, values, vector)
             if seen is not None:
                 found = rescoring.nearest(self, seen, vector, where, limit)
                 if found is not None:
                     return found
         return self._best(_LISTED, values, vector, limit)
-
-    def _wide(self, vector: bytes, where: Where, limit: int) -> list[Scored] | None:
-        """Look among all passages first; None where that finds too little, or cannot be done."""
-        with self.reading():
-            seen = self._seen()
-            if seen is not None:
-                from memai.store import rescoring
-
-                return rescoring.nearest(self, seen, vector, where, limit)
-        return self._scan(vector, where, limit) if self._load_cosine() else None
-
-    def _seen(self) -> Seen | None:
-        """Return all vectors as there is a quick way to compare them; None for by their rows."""
-        if Nearest.searches > _COLD:
-            from memai.store import warm
-
-            return warm.view(self)
-        if self.one("SELECT 1 FROM packed LIMIT 1") is None:
-            return None
-        from memai.store import packed
-
-        return packed.view(self)
 
     def _inside(self, where: Where) -> list[int] | None:
         """Return the memories of a filter by id, if it leaves so few that none else need be read.

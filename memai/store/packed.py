@@ -115,16 +115,17 @@ class View:
     A million take 0.1 s, and no memory.
     """
 
-    def __init__(self, store: Connection, dim: int) -> None:
+    def __init__(self, store: Connection, dim: int, vector: bytes) -> None:
         self._store = store
         self._dim = dim
+        self._vector = vector
 
-    def products(self, vector: bytes) -> Products:
-        """Return the products of all vectors with a unit vector, little-endian float32."""
+    def products(self) -> Products:
+        """Return the products of all vectors with that of the query."""
         numeric.prepare()
         import numpy as np
 
-        query = np.frombuffer(vector, "<f4")
+        query = np.frombuffer(self._vector, "<f4")
         floats = np.empty((BLOCK, self._dim), np.float32)
         found = []
         for ids, numbers, scales, errors in read(self._store, self._dim, 0):
@@ -143,12 +144,12 @@ class View:
         return True
 
 
-def view(store: Connection) -> View | None:
-    """Return a view of a store that is packed for the greater part, else None."""
+def view(store: Connection, vector: bytes) -> View | None:
+    """Return a view of a store that is packed for the greater part, for one search; else None."""
     rows = store.all(
         f"SELECT s.dim, (SELECT count(*) FROM packed WHERE space_id = s.id),"
         f" (SELECT max(id) FROM passages) FROM spaces s WHERE s.id = {CURRENT_SPACE}"
     )
     if not rows or not rows[0][1] or 2 * BLOCK * rows[0][1] < rows[0][2]:
         return None
-    return View(store, rows[0][0])
+    return View(store, rows[0][0], vector)

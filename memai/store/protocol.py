@@ -155,6 +155,16 @@ class Store(Protocol):
     def by_meaning(self, vector: bytes, where: Where, limit: int) -> list[Scored]:
         """Return memories by the cosine of their best passage, best first, exact, ties by id."""
 
+    def by_both(
+        self,
+        query: WordQuery,
+        vector: bytes,
+        where: Where,
+        limit: int,
+        excluded: Sequence[Clause] = (),
+    ) -> tuple[list[Scored], list[Scored]]:
+        """Return what `by_words` and `by_meaning` do, which together may take less time."""
+
     def closest(self, vector: bytes, ids: Sequence[int]) -> dict[int, Scored]:
         """Return the best passage of each of these memories with its cosine."""
 

@@ -20,10 +20,10 @@ _WIDEST = 65_536  # candidates beyond which reading all of a filter is quicker
 
 
 class Seen(Protocol):
-    """The vectors of a store, or of a filter, as one of its states sees them."""
+    """The vectors of a store or a filter as one of its states sees them, and that of a query."""
 
-    def products(self, vector: bytes) -> Products:
-        """Return the products of all vectors with a unit vector, little-endian float32."""
+    def products(self) -> Products:
+        """Return the products of all vectors with that of the query."""
 
     def forget(self, ids: Sequence[int]) -> bool:
         """Take out what this state of the store does not have; false if that cannot be."""
@@ -37,7 +37,7 @@ def nearest(
 ) -> list[Scored] | None:
     """Return memories by the cosine of their best passage; None where only a scan can tell."""
     width = limit + limit // 4  # where one in five is archived, one look will do
-    products = seen.products(vector)
+    products = seen.products()
     while width <= _WIDEST:
         reach = matrix.nearest(products, width)
         # The rows of the likely first say how far is far enough: that halves what is in reach.

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from memai import text
-from memai.queries import Clause
+from memai.queries import Clause, WordQuery
 from memai.records import Glance, Scored, Where
 from memai.store.columns import CURRENT_SPACE, condition
 from memai.store.nearest import numbers
@@ -21,6 +21,20 @@ BEGINNING = 82
 
 class Retrieval(Words):
     """Candidates for search, each route on its own."""
+
+    def by_both(
+        self,
+        query: WordQuery,
+        vector: bytes,
+        where: Where,
+        limit: int,
+        excluded: Sequence[Clause] = (),
+    ) -> tuple[list[Scored], list[Scored]]:
+        """Return what `by_words` and `by_meaning` do; vectors are compared while words are read."""
+        with self.reading():
+            seen = self._seen(vector, where)  # from now on they are compared
+            found = self.by_words(query, where, limit, excluded)
+            return found, self._nearest(vector, where, limit, seen)
 
     def by_substring(self, pieces: Sequence[str], where: Where, limit: int) -> list[Scored]:
         """Return memories whose text holds these pieces, scored by the share of pieces held."""

@@ -31,15 +31,16 @@ _LEAST = 256  # passages below which a scan is as quick: 0.6 ms
 class View:
     """The matrix of a store as one of its states sees it."""
 
-    def __init__(self, matrix: Matrix, caches: Caches) -> None:
+    def __init__(self, matrix: Matrix, caches: Caches, vector: bytes) -> None:
         self._matrix = matrix
         self._caches = caches
         self._changes = caches.changes
         self._forgotten = caches.forgotten
+        self._begun = matrix.products(vector)
 
-    def products(self, vector: bytes) -> Products:
-        """Return the products of all vectors with a unit vector, little-endian float32."""
-        return self._matrix.products(vector)
+    def products(self) -> Products:
+        """Return the products of all vectors with that of the query."""
+        return self._begun.results()
 
     def forget(self, ids: Sequence[int]) -> bool:
         """Take out what this state of the store does not have; false if a newer one was seen."""
@@ -71,15 +72,16 @@ class Narrow:
     Those of 500 memories of a million are on 500 pages, and take 3 ms to read.
     """
 
-    def __init__(self, vectors: Vectors) -> None:
+    def __init__(self, vectors: Vectors, vector: bytes) -> None:
         self._vectors = vectors
+        self._vector = vector
 
-    def products(self, vector: bytes) -> Products:
-        """Return the products of all vectors with a unit vector, little-endian float32."""
+    def products(self) -> Products:
+        """Return the products of all vectors with that of the query."""
         import numpy as np
 
         ids, rows, scales, errors = self._vectors
-        cosines = rows @ np.frombuffer(vector, "<f4") * scales
+        cosines = rows @ np.frombuffer(self._vector, "<f4") * scales
         return [Product(ids, cosines, errors)]
 
     def forget(self, ids: Sequence[int]) -> bool:  # noqa: ARG002
@@ -92,9 +94,9 @@ class Narrow:
 
 
 def narrow(
-    store: Nearest, where: Where, source: str, values: dict[str, Any], dim: int
+    store: Nearest, where: Where, source: str, values: dict[str, Any], vector: bytes
 ) -> Narrow | None:
-    """Return the vectors of a filter that leaves few, inside `reading`.
+    """Return the vectors of a filter that leaves few, for one search, inside `reading`.
 
     None where there are none, or too many. `source` with its values gives their passages `p` and
     vectors `v`.
@@ -113,18 +115,21 @@ def narrow(
             " ORDER BY p.id LIMIT :most",
             {**values, "most": _MOST + 1},
         )
-        fitting = len(rows) <= _MOST and {len(vector) for _, vector in rows} == {4 * dim}
-        known = plain(rows, dim) if fitting else None
+        fitting = len(rows) <= _MOST and {len(vector) for _, vector in rows} == {len(vector)}
+        known = plain(rows, len(vector) // 4) if fitting else None
         with caches.lock:
             if caches.renew_narrow(changes):
                 if len(caches.narrow) == _KEPT:
                     del caches.narrow[next(iter(caches.narrow))]
                 caches.narrow[where] = known
-    return Narrow(known) if known is not None else None
+    return Narrow(known, vector) if known is not None else None
 
 
-def view(store: Nearest) -> View | None:
-    """Return the matrix of what the store sees now, inside `reading`; None while there is none."""
+def view(store: Nearest, vector: bytes) -> View | None:
+    """Return the matrix of what the store sees now, for one search, inside `reading`.
+
+    None while there is none. That it is compared with the vector begins at once.
+    """
     caches = store.caches()
     if caches is None:
         return None
@@ -140,7 +145,7 @@ def view(store: Nearest) -> View | None:
             _bring_up(store, caches)
             caches.changes = changes
         matrix = caches.matrix
-        return View(matrix, caches) if caches.complete and matrix is not None else None
+        return View(matrix, caches, vector) if caches.complete and matrix is not None else None
 
 
 def _bring_up(store: Nearest, caches: Caches) -> None:

@@ -73,7 +73,7 @@ def check(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
             vector = embedded(" ".join(chance.choices(WORDS, k=3))).passages[0].embedding
             found = store.by_meaning(vector, where, limit)
             with monkeypatch.context() as patch:
-                patch.setattr(type(store), "_seen", lambda _: None)
+                patch.setattr(type(store), "_seen", lambda *_: None)
                 expected = store.by_meaning(vector, where, limit)
             assert [(s.id, s.start, s.end) for s in found] == [
                 (s.id, s.start, s.end) for s in expected
@@ -115,7 +115,7 @@ def test_each_vector_has_an_error_of_its_own(filled: Store) -> None:
     said: dict[int, float] = {}
     wanted: dict[int, float] = {}
     with filled.reading():
-        for part in packed.View(filled, SPACE.dim).products(vector):
+        for part in packed.View(filled, SPACE.dim, vector).products():
             said |= zip(part.ids.tolist(), part.errors.tolist(), strict=True)
         for part in packed.read(filled, SPACE.dim, 0):
             wanted |= zip(part.ids.tolist(), part.errors.tolist(), strict=True)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support import SPACE, embedded, memory
 
 from memai.embedding import similar
+from memai.queries import word_query
 from memai.records import Edit, Memory, Where
 from memai.store import Store, caches, matrix, nearest, warm
 
@@ -60,7 +61,7 @@ def test_the_nearest_are_among_what_a_matrix_names(
                 # What is packed stands before what is not, or behind it.
                 made.put(matrix.quantised(read) if packed is (part[0] > 0) else read)
     made.forget(gone)
-    reach = matrix.nearest(made.products(query.tobytes()), width)
+    reach = matrix.nearest(made.products(query.tobytes()).results(), width)
     ids, horizon = reach.ids, reach.horizon
     cosines = {place + 1: float(vectors[place] @ query) for place in range(rows)}
     left = sorted(cosines.keys() - gone, key=lambda one: -cosines[one])
@@ -70,7 +71,9 @@ def test_the_nearest_are_among_what_a_matrix_names(
     for id, low, high in zip(ids.tolist(), reach.lows, reach.highs, strict=True):
         assert low <= cosines[id] <= high
     made.keep(",".join(str(id) for id in left[:3]))
-    assert set(matrix.nearest(made.products(query.tobytes()), width).ids.tolist()) <= set(left[:3])
+    assert set(matrix.nearest(made.products(query.tobytes()).results(), width).ids.tolist()) <= set(
+        left[:3]
+    )
 
 
 def a_memory(chance: random.Random) -> Memory:
@@ -104,6 +107,7 @@ def test_answers_are_those_of_a_scan_whatever_happens_meanwhile(
             for limit in (1, 7, 40):
                 vector = embedded(" ".join(chance.choices(WORDS, k=3))).passages[0].embedding
                 found = [one.by_meaning(vector, where, limit) for one in (store, other)]
+                found.append(store.by_both(word_query("word1"), vector, where, limit)[1])
                 with monkeypatch.context() as patch:
                     patch.setattr(nearest, "_COLD", 10**9)
                     expected = store.by_meaning(vector, where, limit)
@@ -197,7 +201,7 @@ def test_what_was_purged_leaves_the_memory_of_a_process(
         other.remove(made[3].uid, made[3].created_at)
     store.by_meaning(vector, Where(), 3)
     (kept,) = [c for c in caches._known.values() if c.matrix is not None]
-    reach = matrix.nearest(kept.matrix.products(vector), 1000)
+    reach = matrix.nearest(kept.matrix.products(vector).results(), 1000)
     assert len(reach.ids) == len(list(store.vectors(EVERYTHING))) == 58
 
 
