@@ -173,11 +173,16 @@ def pulse(
         store.caller, domain=domain if domain is not None else store.caller.domain
     )
 
+    types = ("checkpoint", "handoff", "anti_pattern", "note")
+    there = dict(zip(types, store.count_types(scope, types), strict=True))
+
     def latest(type: str, most: int) -> list[Memory]:
-        return store.page(scope._replace(type=type), most)
+        # No more than there are: to find that there is none left takes as long as to count them.
+        most = min(most, there[type])
+        return store.page(scope._replace(type=type), most) if most else []
 
     found = latest("checkpoint", 1)
-    groups = {type: latest(type, limit) for type in ("handoff", "anti_pattern", "note")}
+    groups = {type: latest(type, limit) for type in types[1:]}
     left_out = records.Omitted(0, 0, 0, _reading_hint(scope))
     answer = records.Pulse(scope.domain, None, (), (), (), left_out)
     budget = max_bytes - size(answer) - _RESERVE
@@ -200,12 +205,7 @@ def pulse(
             budget -= size(digest)
             kept_digests[type].append(digest)
 
-    def there(type: str) -> int:
-        # Where not all that was asked for came, that is all there is.
-        found = len(groups[type])
-        return store.count(scope._replace(type=type)) if found == limit else found
-
-    missing = {type: there(type) - len(kept) for type, kept in kept_digests.items()}
+    missing = {type: there[type] - len(kept) for type, kept in kept_digests.items()}
     return answer._replace(
         handoffs=tuple(kept_digests["handoff"]),
         anti_patterns=tuple(kept_digests["anti_pattern"]),

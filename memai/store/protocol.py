@@ -80,6 +80,9 @@ class Store(Protocol):
     def count(self, where: Where) -> int:
         """Return how many memories are in this filter."""
 
+    def count_types(self, where: Where, types: Sequence[str]) -> list[int]:
+        """Return how many memories of each of these types are in this filter."""
+
     def with_key(self, key: str) -> Memory | None:
         """Return the memory that was written with this caller's key."""
 

@@ -16,7 +16,13 @@ QUERY = "why did the token refresh time out"
 TARGETS = (
     *(
         Target("cold", what, FLOOR, 1.3)
-        for what in ("list -n 20", "show", "completion of a command", "completion of a uid")
+        for what in (
+            "list -n 20",
+            "list -n 20 of a domain",
+            "show",
+            "completion of a command",
+            "completion of a uid",
+        )
     ),
     Target("cold", "note", PASS, {10_000: 6.5}),
     Target("cold", "search", PASS, {1000: 7, 100_000: 15, 1_000_000: 40}),
@@ -31,6 +37,7 @@ def measures(path: str, uid: str) -> dict[str, Callable[[], Run]]:
     serve = [*program(), "serve-mcp", "--db", path]
     return {
         "list -n 20": process([*memai, "list", "-n", "20"]),
+        "list -n 20 of a domain": process([*memai, "list", "-n", "20", "-d", "team1"]),
         "list --json": process([*memai, "list", "--json"]),
         "show": process([*memai, "show", uid]),
         "completion of a command": process(

@@ -9,7 +9,7 @@ from support import MODEL, SPACE, embedded, memory
 
 from memai import embedding, queries
 from memai.records import Embedded, Memory, Origin, Passage, Relation, Scored, Where
-from memai.store import Store
+from memai.store import Store, rows
 from memai.text import fold
 
 EVERYTHING = Where(current=False)
@@ -109,6 +109,10 @@ def test_filters_are_exact_on_every_route(store: Store) -> None:
         expected = {one.uid for one in population if lies_in(one, where)}
         assert {m.uid for m in store.page(where, 200)} == expected, where
         assert store.count(where) == len(expected), where
+        types = ("handoff", "note", "anti_pattern")
+        assert store.count_types(where._replace(type=None), types) == [
+            sum(lies_in(one, where._replace(type=type)) for one in population) for type in types
+        ], where
         assert set(uids(store, store.by_words(words, where, 200))) == expected, where
         assert set(uids(store, store.by_substring(["ommon"], where, 200))) == expected, where
         found = store.by_meaning(vector("common number"), where, 200)
@@ -117,6 +121,21 @@ def test_filters_are_exact_on_every_route(store: Store) -> None:
         assert both == (store.by_words(words, where, 200), found), where
         assert {by_id[id].uid for id, _ in store.vectors(where)} == expected, where
         assert [m.uid for m, _, _ in store.export(where)] == sorted(expected), where
+
+
+@pytest.mark.parametrize("recent", [2, 30, 1000])
+def test_pages_of_a_filter_join(store: Store, recent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many of the newest are looked through first, pages go from new to old, all of it."""
+    monkeypatch.setattr(rows, "_RECENT", recent)
+    population = a_population()
+    add(store, *population)
+    for where in FILTERS:
+        inside = [one for one in population if lies_in(one, where)]
+        inside.sort(key=lambda one: one.created_at, reverse=True)
+        found: list[str] = []
+        while page := store.page(where, 7, found[-1] if found else None):
+            found += [one.uid for one in page]
+        assert found == [one.uid for one in inside], where
 
 
 @pytest.fixture
