@@ -42,29 +42,11 @@ class ArrayTexts(Texts):
         self._sizes = np.fromiter(map(len, parts), np.int64, len(parts)) // 2
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._owner = np.repeat(np.arange(self._sizes.size), self._sizes)
-        present = np.zeros(_TOKENS, bool)
-        present[self._joined] = True
-        distinct = np.flatnonzero(present)
-        near = cosines(distinct)
-        near *= near >= NEAR
-        some = near @ np.ones(len(self._asked), near.dtype) > 0  # a sixth of the time of `any`
-        telling = distinct[some]
-        # Of each token its row of cosines, the first for all that are near to nothing.
-        self._number = np.zeros(_TOKENS, np.int32)
-        self._number[telling] = np.arange(1, telling.size + 1)
-        self._gains = np.zeros((telling.size + 1, len(self._asked)), np.float32)
-        self._gains[1:] = near[some]
+        telling = self._compare(cosines)
         self._counts = np.maximum(1, -(-self._sizes // BLOCK))
         self._firsts = np.cumsum(self._counts) - self._counts
         self._rows = self._blocks(telling)
-        counts, firsts = self._counts[: len(memories)], self._firsts[: len(memories)]
-        self._of_block = np.repeat(np.arange(len(memories)), counts)
-        size = self._of_block.size
-        # A window is a block with the next, if that is of the same memory.
-        self._windows = np.maximum(self._rows[:size], self._rows[1 : size + 1])
-        ends = firsts + counts - 1
-        self._windows[ends] = self._rows[ends]
-        self._second = ends[counts > 1]
+        self._join_windows()
 
     def __contains__(self, id: int) -> bool:
         """See `Texts.__contains__`."""
@@ -122,6 +104,34 @@ class ArrayTexts(Texts):
         said[self._second] = 0
         best = np.maximum.reduceat(said, self._firsts[: len(self._place)])
         return dict(zip(self._place, best.tolist(), strict=True))
+
+    def _compare(self, cosines: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+        """Keep the cosines of the tokens near to any that is asked for, and return these tokens."""
+        np = self._np
+        present = np.zeros(_TOKENS, bool)
+        present[self._joined] = True
+        distinct = np.flatnonzero(present)
+        near = cosines(distinct)
+        near *= near >= NEAR
+        some = near @ np.ones(len(self._asked), near.dtype) > 0  # a sixth of the time of `any`
+        telling: NDArray[Any] = distinct[some]
+        # Of each token its row of cosines, the first for all that are near to nothing.
+        self._number = np.zeros(_TOKENS, np.int32)
+        self._number[telling] = np.arange(1, telling.size + 1)
+        self._gains = np.zeros((telling.size + 1, len(self._asked)), np.float32)
+        self._gains[1:] = near[some]
+        return telling
+
+    def _join_windows(self) -> None:
+        """Keep the best cosines of each window: of a block with the next of the same memory."""
+        np, memories = self._np, len(self._place)
+        counts = self._counts[:memories]
+        self._of_block = np.repeat(np.arange(memories), counts)
+        size = self._of_block.size
+        self._windows = np.maximum(self._rows[:size], self._rows[1 : size + 1])
+        ends = self._firsts[:memories] + counts - 1
+        self._windows[ends] = self._rows[ends]
+        self._second = ends[counts > 1]
 
     def _where(self, tokens: NDArray[Any] | list[int]) -> NDArray[Any]:
         """Return where among all joined some tokens are."""
