@@ -27,10 +27,17 @@ def size(record: Any) -> int:
     return len(_encode[0](to_json(record)).encode()) + 1
 
 
-def fitting(items: Iterable[Item], budget: int) -> list[Item]:
-    """Return the first items that fit together; the first always does."""
+def fitting(items: Iterable[Item], budget: int, *, short: bool = False) -> list[Item]:
+    """Return the first items that fit together; the first always does.
+
+    Where each is `short` they are measured together first, which takes half the time.
+    """
     if budget >= UNBOUNDED:
         return list(items)
+    if short:
+        items = list(items)
+        if size(items) <= budget:
+            return items
     kept: list[Item] = []
     left = budget
     for item in items:

@@ -21,7 +21,7 @@ BLOCK = 32
 """Tokens; a window is two blocks. Windows of 64: 66.9; of 48 or 32: 66.6; none: 66.3."""
 
 NEXT = 24
-"""Tokens of a neighbour that are looked at, as if they were the memory's own.
+"""Tokens of a neighbour that are looked at, as if they were the memory's own; at most `BLOCK`.
 
 64: 67.84; 48: 67.88; 32: 67.97; 24: 68.01; 16: 68.00; none: 66.7. Where what they say counts 0.8 of
 what the memory says, 67.96; 1: 68.03. The next but one would add nothing.

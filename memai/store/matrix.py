@@ -116,13 +116,15 @@ class Matrix:
         from memai.store import sharing  # a command that searches once does without
 
         query = self._np.frombuffer(vector, "<f4")
-        work = sharing.Shared(lambda block: self._product(block, query), list(self._blocks))
+        # No more of the last block than there is now: later rows are not of this state of a store.
+        pieces = [(block, block.filled) for block in self._blocks]
+        work = sharing.Shared(lambda piece: self._product(piece[0], piece[1], query), pieces)
         if len(self._blocks) > 1:
             sharing.offer(work)
         return work
 
-    def _product(self, block: _Block, query: NDArray[Any]) -> Product:
-        filled = slice(block.filled)
+    def _product(self, block: _Block, size: int, query: NDArray[Any]) -> Product:
+        filled = slice(size)
         rows = block.rows[filled]
         if rows.dtype == self._np.float32:
             cosines = (rows @ query) * block.scales[filled]

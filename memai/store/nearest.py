@@ -138,7 +138,7 @@ class Nearest(Rows, Snapshots):
         if seen is not None:
             from memai.store import rescoring
 
-            found = rescoring.nearest(self, seen, vector, where, limit)
+            found = rescoring.nearest(self, seen, where, limit)
         elif self._load_cosine():
             found = self._scan(vector, where, limit)
         if found is None:
@@ -154,7 +154,7 @@ class Nearest(Rows, Snapshots):
 
             seen = warm.narrow(self, where, _LISTED, values, vector)
             if seen is not None:
-                found = rescoring.nearest(self, seen, vector, where, limit)
+                found = rescoring.nearest(self, seen, where, limit)
                 if found is not None:
                     return found
         return self._best(_LISTED, values, vector, limit)

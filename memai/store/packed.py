@@ -110,22 +110,22 @@ def _row(dim: int) -> Any:
 
 
 class View:
-    """The vectors of one state of a store, read anew for each product, inside `reading`.
+    """The vectors of one state of a store, read anew for each product, and that of a query.
 
     A million take 0.1 s, and no memory.
     """
 
     def __init__(self, store: Connection, dim: int, vector: bytes) -> None:
+        self.vector = vector
         self._store = store
         self._dim = dim
-        self._vector = vector
 
     def products(self) -> Products:
         """Return the products of all vectors with that of the query."""
         numeric.prepare()
         import numpy as np
 
-        query = np.frombuffer(self._vector, "<f4")
+        query = np.frombuffer(self.vector, "<f4")
         floats = np.empty((BLOCK, self._dim), np.float32)
         found = []
         for ids, numbers, scales, errors in read(self._store, self._dim, 0):

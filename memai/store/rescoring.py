@@ -22,6 +22,9 @@ _WIDEST = 65_536  # candidates beyond which reading all of a filter is quicker
 class Seen(Protocol):
     """The vectors of a store or a filter as one of its states sees them, and that of a query."""
 
+    vector: bytes
+    """That of the query: unit length, little-endian float32."""
+
     def products(self) -> Products:
         """Return the products of all vectors with that of the query."""
 
@@ -32,9 +35,7 @@ class Seen(Protocol):
         """Whether it is still the same state."""
 
 
-def nearest(
-    store: Nearest, seen: Seen, vector: bytes, where: Where, limit: int
-) -> list[Scored] | None:
+def nearest(store: Nearest, seen: Seen, where: Where, limit: int) -> list[Scored] | None:
     """Return memories by the cosine of their best passage; None where only a scan can tell."""
     width = limit + limit // 4  # where one in five is archived, one look will do
     products = seen.products()
@@ -42,12 +43,12 @@ def nearest(
         reach = matrix.nearest(products, width)
         # The rows of the likely first say how far is far enough: that halves what is in reach.
         first, rest, horizon = reach.ids[:width], reach.ids[width:], reach.horizon
-        compared = _compared(store, vector, first)
+        compared = _compared(store, seen.vector, first)
         if len(compared) == width:
             horizon = max(horizon, min(score for score, _ in compared))
             rest = rest[reach.highs[width:] >= horizon]
         if rest.size:
-            compared += _compared(store, vector, rest)
+            compared += _compared(store, seen.vector, rest)
         gone = {*first.tolist(), *rest.tolist()} - {id for _, id in compared}
         if gone:
             if not seen.forget(sorted(gone)):

@@ -82,16 +82,18 @@ class Rows(Connection):
         if after is not None:
             earlier = "(created_at, id) < (SELECT created_at, id FROM memories WHERE uid = :after)"
             values["after"] = self.resolve(after)
-        newest = f"FROM memories WHERE {earlier} ORDER BY created_at DESC, id DESC"
-        sources = [f"(SELECT * {newest})"]
+        sources = [f"(SELECT * FROM memories WHERE {earlier})"]
         if where.domain is not None and where.session is None and limit <= _RECENT:
-            sources.insert(0, f"(SELECT {_BY_TIME} {newest} LIMIT {_RECENT})")
+            # Sessions are not in that index, and have one of their own.
+            newest = "ORDER BY created_at DESC, id DESC LIMIT"
+            recent = f"(SELECT {_BY_TIME} FROM memories WHERE {earlier} {newest} {_RECENT})"
+            sources.insert(0, recent)
         rows: list[Any] = []
         for source in sources:
             rows = self.all(
                 f"SELECT {MEMORY} FROM (SELECT m.id FROM {source} m WHERE {sql}"
                 " ORDER BY m.created_at DESC, m.id DESC LIMIT :limit) newest"
-                " JOIN memories m ON m.id = newest.id ORDER BY m.created_at DESC, m.id DESC",
+                " CROSS JOIN memories m ON m.id = newest.id ORDER BY m.created_at DESC, m.id DESC",
                 {**values, "limit": limit},
             )
             if len(rows) == limit:

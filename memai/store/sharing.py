@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from _thread import start_new_thread
 from contextlib import suppress
+from functools import cache
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -46,26 +47,24 @@ class Shared:
 
 def offer(work: Shared) -> None:
     """Let the second thread take part from now on."""
-    if cores() == 1:
-        return
-    process = os.getpid()  # a child of fork has the queue of its parent, and not its thread
-    offered = _offered.get(process)
-    if offered is None:
-        made: SimpleQueue[Shared] = SimpleQueue()
-        offered = _offered.setdefault(process, made)
-        if offered is made:
-            try:
-                start_new_thread(_help, (made,))
-            except RuntimeError:  # no more threads: whoever offers does it all
-                del _offered[process]
-                return
-    offered.put(work)
+    if cores() > 1:
+        with suppress(RuntimeError):  # no more threads: whoever offers does it all
+            _second_thread().put(work)
 
 
-_offered: dict[int, SimpleQueue[Shared]] = {}
+@cache
+def _second_thread() -> SimpleQueue[Shared]:
+    """Start the second thread of this process; return where it takes work from."""
+    offered: SimpleQueue[Shared] = SimpleQueue()
+    start_new_thread(_help, (offered,))
+    return offered
 
 
 def _help(offered: SimpleQueue[Shared]) -> None:
     while True:
         with suppress(Exception):  # whoever wants the results meets it, too
             offered.get().take_part()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_second_thread.cache_clear)

@@ -29,9 +29,10 @@ _LEAST = 256  # passages below which a scan is as quick: 0.6 ms
 
 
 class View:
-    """The matrix of a store as one of its states sees it."""
+    """The matrix of a store as one of its states sees it, and the vector of a query."""
 
     def __init__(self, matrix: Matrix, caches: Caches, vector: bytes) -> None:
+        self.vector = vector
         self._matrix = matrix
         self._caches = caches
         self._changes = caches.changes
@@ -67,21 +68,21 @@ class View:
 
 
 class Narrow:
-    """The vectors of the few memories of a filter, as one state of the store sees them.
+    """The vectors of the few memories of a filter, as one state sees them, and that of a query.
 
     Those of 500 memories of a million are on 500 pages, and take 3 ms to read.
     """
 
     def __init__(self, vectors: Vectors, vector: bytes) -> None:
+        self.vector = vector
         self._vectors = vectors
-        self._vector = vector
 
     def products(self) -> Products:
         """Return the products of all vectors with that of the query."""
         import numpy as np
 
         ids, rows, scales, errors = self._vectors
-        cosines = rows @ np.frombuffer(self._vector, "<f4") * scales
+        cosines = rows @ np.frombuffer(self.vector, "<f4") * scales
         return [Product(ids, cosines, errors)]
 
     def forget(self, ids: Sequence[int]) -> bool:  # noqa: ARG002
@@ -115,7 +116,7 @@ def narrow(
             " ORDER BY p.id LIMIT :most",
             {**values, "most": _MOST + 1},
         )
-        fitting = len(rows) <= _MOST and {len(vector) for _, vector in rows} == {len(vector)}
+        fitting = len(rows) <= _MOST and {len(other) for _, other in rows} == {len(vector)}
         known = plain(rows, len(vector) // 4) if fitting else None
         with caches.lock:
             if caches.renew_narrow(changes):

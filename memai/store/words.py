@@ -12,9 +12,10 @@ import sys
 from memai.lean import TYPE_CHECKING
 from memai.queries import Clause
 from memai.records import Scored, Where
+from memai.store import postings
 from memai.store.columns import condition
 from memai.store.nearest import numbers
-from memai.store.postings import MANY, WordIndex
+from memai.store.postings import WordIndex
 from memai.store.spelling import phrase
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Words(WordIndex):
         memories = self._memories()
         if memories * len(clauses) > _MOST:
             return [clause for clause in clauses if not self._size(clause).rows]
-        if memories * len(clauses) > _PLAIN_WARM and memories <= MANY:
+        if memories * len(clauses) > _PLAIN_WARM and memories <= postings.MANY:
             with self.reading():
                 state = self._state(Where())
                 if state is not None:

@@ -91,6 +91,8 @@ FILTERS = [
     Where(until="2026-01-03T00:00:00.000011Z", current=False),
     Where(since="2026-01-05T00:00:00.000004Z", until="2026-01-05T00:00:00.000004Z", current=False),
     Where(since="2027-01-01T00:00:00.000000Z"),
+    Where(domain="shop", session="one"),
+    Where(domain="shop", since="2026-01-03T00:00:00.000000Z", until="2026-01-06T00:00:00.000000Z"),
 ]
 
 

@@ -4,6 +4,7 @@ import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -15,7 +16,7 @@ from support import SPACE, embedded, memory
 from memai.embedding import similar
 from memai.queries import word_query
 from memai.records import Edit, Memory, Where
-from memai.store import Store, caches, matrix, nearest, warm
+from memai.store import Store, caches, matrix, nearest, sharing, warm
 
 WORDS = [f"word{number}" for number in range(90)]
 EVERYTHING = Where(current=False)
@@ -249,9 +250,11 @@ def test_a_file_put_in_the_place_of_another_is_another(
 
 
 def test_threads_share_what_is_kept_and_see_their_own_state(
-    soon: None, engine: Callable[..., Store]
+    soon: None, engine: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While others write, each search finds what its own state of the store holds."""
+    monkeypatch.setattr(matrix, "_BLOCK", 32)
+    monkeypatch.setattr(sharing, "cores", lambda: 2)
     chance = random.Random(8)
     writer = engine()
     kept = [a_memory(chance) for _ in range(120)]
@@ -263,7 +266,7 @@ def test_threads_share_what_is_kept_and_see_their_own_state(
         while not over.is_set():
             query = embedded(" ".join(own.choices(WORDS, k=2))).passages[0].embedding
             with store.reading():
-                found = store.by_meaning(query, Where(), 6)
+                _, found = store.by_both(word_query(own.choice(WORDS)), query, Where(), 6)
                 best: dict[int, float] = {}
                 for id, vector in store.vectors(Where()):
                     best[id] = max(similar(query, vector), best.get(id, -1.0))
@@ -281,6 +284,31 @@ def test_threads_share_what_is_kept_and_see_their_own_state(
         over.set()
     for reading in readings:
         reading.result()
+
+
+def test_what_comes_and_goes_while_words_are_read_is_not_of_this_state(
+    soon: None, engine: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread takes in a new and a purged memory between the two routes of a search."""
+    store, other = engine(), engine()
+    made = [memory(f"word{number}") for number in range(40)]
+    insert(store, *made)
+    vector, query = embedded("word7").passages[0].embedding, word_query("word7")
+    before = store.by_both(query, vector, Where(), 5)
+    by_words = type(store).by_words
+
+    def meanwhile(self: Store, *given: Any) -> Any:
+        if self is store:
+            insert(other, memory("word7 again"))
+            with other.writing():
+                other.remove(made[7].uid, made[7].created_at)
+            assert other.by_meaning(vector, Where(), 5) != before[1]
+        return by_words(self, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(store), "by_words", meanwhile)
+        assert store.by_both(query, vector, Where(), 5) == before
+    assert store.by_both(query, vector, Where(), 5)[1] == other.by_meaning(vector, Where(), 5)
 
 
 @pytest.mark.parametrize("soon", [3, 1000], indirect=True)

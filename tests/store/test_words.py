@@ -126,12 +126,13 @@ def test_a_search_inside_a_write_sees_what_was_written(
     assert [len(found) for found in both(store, query, Where(), 9)] == [1, 1]
 
 
-@pytest.mark.parametrize("many", [0, 30_000])
+@pytest.mark.parametrize(("plain", "most"), [(2_000, 1_000_000), (-1, 1_000_000), (2_000, 0)])
 def test_words_that_no_memory_holds_are_named(
-    store: Store, monkeypatch: pytest.MonkeyPatch, many: int
+    store: Store, monkeypatch: pytest.MonkeyPatch, plain: int, most: int
 ) -> None:
-    """Whether it is asked how common each word is or only whether it is there, as memories go."""
-    monkeypatch.setattr(postings, "MANY", many)
+    """Whether each is looked for, its postings are read, or how common it is, as memories go."""
+    monkeypatch.setattr(words, "_PLAIN_WARM", plain)
+    monkeypatch.setattr(words, "_MOST", most)
     made = [memory("an apple"), memory("pears are deploying")]
     keep(store, made)
     asked = [queries.Clause((word,)) for word in ("apples", "plum", "deployed", "...", "pear")]
