@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # 512 at a time, and 95 where all are kept as float32, which takes four times the memory.
 _BLOCK = 4096
 # Blocks that are kept as float32, 4 MB each: so half as many rows may be the nearest and are read,
-# which saves 0.3 of the 5 ms that a search of 10,000 memories takes.
+# which saves a search of 10,000 memories 0.3 ms.
 _PLAIN = 4
 _ROUNDING = 1e-5  # what float32 loses in a product of 256 numbers, and more
 OUT_OF_REACH = -3.0
