@@ -11,6 +11,7 @@ import pytest
 from durability.workload import EVERYTHING, MODELS, opened, stale_vectors, use_small_models
 
 from memai import operations, when
+from memai.operations import health
 from memai.records import Finding, Relation
 from memai.store import Store, driver, filesystem, schema, surroundings
 
@@ -278,6 +279,26 @@ def test_missing_vectors_are_a_problem_that_fix_solves(store: Store) -> None:
     (finding,) = serious(store)
     assert (finding.level, finding.code) == ("problem", "missing-vectors")
     assert operations.doctor(store, fix=True).ok
+
+
+def test_a_model_that_another_process_takes_during_a_repair_is_kept_to(
+    store: Store, db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The repair begins with the vectors once more, as the store wants them by then."""
+    tamper(store, "DELETE FROM vectors WHERE passage_id < 4")
+    renew = health._renew
+
+    def meanwhile(repaired: Store, model: Any) -> int:
+        monkeypatch.setattr(health, "_renew", renew)
+        operations.reembed(opened(db), model=MODELS[1])
+        return renew(repaired, model)
+
+    monkeypatch.setattr(health, "_renew", meanwhile)
+    assert operations.doctor(store, fix=True).ok
+    space = store.space()
+    assert space is not None
+    assert space.model == MODELS[1]
+    assert serious(store, deep=True) == []
 
 
 def test_a_missing_model_is_a_problem(db: str) -> None:

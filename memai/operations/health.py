@@ -123,18 +123,19 @@ def _repair(store: Store) -> list[str]:
         store.forget_vectors()
         store.rebuild()
     notes.append("The word indexes were made again from the memories.")
-    model = embedding_policy.embedder(store)
-    if isinstance(model, NoModel):
-        notes.append(f"Vectors were left as they are: {model.reason}.")
-        return notes
-    try:
-        renewed = _renew(store, model)
-    except Damaged:
-        store.forget_vectors()
-        renewed = _renew(store, model)
-    store.settle()
-    notes.append(f"{renewed} memories got new vectors.")
-    return notes
+
+    def embed(model: Embedder | NoModel) -> str:
+        if isinstance(model, NoModel):
+            return f"Vectors were left as they are: {model.reason}."
+        try:
+            renewed = _renew(store, model)
+        except Damaged:
+            store.forget_vectors()
+            renewed = _renew(store, model)
+        store.settle()
+        return f"{renewed} memories got new vectors."
+
+    return [*notes, embedding_policy.write(store, embed)]
 
 
 def _renew(store: Store, model: Embedder) -> int:

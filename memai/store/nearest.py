@@ -65,7 +65,8 @@ class Nearest(Rows, Snapshots):
     ) -> list[tuple[int, int, float]] | None:
         """Return (row, other, cosine) for the int8 vectors whose cosine is at least that.
 
-        None without the extension. 8 times 3,000 rows take 8 ms; with numpy 0.4, and 80 to import it.
+        None without the extension. 8 times 3,000 rows take 8 ms; with numpy 0.4, after 80 for its
+        import.
         """
         if not self._load_cosine():
             return None
