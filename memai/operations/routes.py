@@ -177,13 +177,13 @@ def _found(
 ) -> dict[str, dict[int, Scored]]:
     words, where = asked.words, asked.where
     rarer = tuple(clause for clause in words.clauses if clause not in asked.common)
-    told, meant = words._replace(clauses=rarer), list[Scored]()
-    if vector is None:
-        named = store.by_words(told, where, depth, asked.excluded)
-    else:
-        named, meant = store.by_both(told, vector, where, depth, asked.excluded)
-    substring = store.by_substring(words.substrings, where, depth)
-    found = {"words": named, "meaning": meant, "substring": substring}
+    ranked_by = words._replace(clauses=rarer)
+    by_words, by_meaning = store.by_both(ranked_by, vector, where, depth, asked.excluded)
+    found = {
+        "words": by_words,
+        "meaning": by_meaning,
+        "substring": store.by_substring(words.substrings, where, depth),
+    }
     if words.phrases or asked.excluded:
         found["substring"] = _allowed(store, asked, found["substring"])
         width = depth

@@ -64,13 +64,10 @@ def read(store: Store, model: Embedder, words: WordQuery, ids: Sequence[int]) ->
         return Reading({}, {}, Texts({}, {}, {}))
     sides = store.neighbours(ids)
     around = {one for both in sides.values() for one in both if one is not None}
-    tokens = store.tokens([*around.union(ids)])
+    tokens: dict[int | None, bytes] = dict(store.tokens([*around.union(ids)]).items())
     memories = {id: tokens[id] for id in ids if id in tokens}
     beside = {
-        id: late.neighbours(
-            tokens.get(before, b"") if before is not None else b"",
-            tokens.get(after, b"") if after is not None else b"",
-        )
+        id: late.neighbours(tokens.get(before, b""), tokens.get(after, b""))
         for id, (before, after) in sides.items()
         if id in memories
     }

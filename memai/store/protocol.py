@@ -161,12 +161,15 @@ class Store(Protocol):
     def by_both(
         self,
         query: WordQuery,
-        vector: bytes,
+        vector: bytes | None,
         where: Where,
         limit: int,
         excluded: Sequence[Clause] = (),
     ) -> tuple[list[Scored], list[Scored]]:
-        """Return what `by_words` and `by_meaning` do, which together may take less time."""
+        """Return what `by_words` and `by_meaning` do, which together may take less time.
+
+        Nothing is found by meaning without a vector.
+        """
 
     def closest(self, vector: bytes, ids: Sequence[int]) -> dict[int, Scored]:
         """Return the best passage of each of these memories with its cosine."""

@@ -25,12 +25,14 @@ class Retrieval(Words):
     def by_both(
         self,
         query: WordQuery,
-        vector: bytes,
+        vector: bytes | None,
         where: Where,
         limit: int,
         excluded: Sequence[Clause] = (),
     ) -> tuple[list[Scored], list[Scored]]:
         """Return what `by_words` and `by_meaning` do; vectors are compared while words are read."""
+        if vector is None:
+            return self.by_words(query, where, limit, excluded), []
         with self.reading():
             seen = self._seen(vector, where)  # from now on they are compared
             found = self.by_words(query, where, limit, excluded)

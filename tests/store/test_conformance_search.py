@@ -121,6 +121,7 @@ def test_filters_are_exact_on_every_route(store: Store) -> None:
         assert {by_id[s.id].uid for s in found} == expected, where
         both = store.by_both(words, vector("common number"), where, 200)
         assert both == (store.by_words(words, where, 200), found), where
+        assert store.by_both(words, None, where, 200) == (both[0], []), where
         assert {by_id[id].uid for id, _ in store.vectors(where)} == expected, where
         assert [m.uid for m, _, _ in store.export(where)] == sorted(expected), where
 
