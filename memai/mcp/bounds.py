@@ -94,15 +94,12 @@ def _shortened(answer: dict[str, Any], length: int) -> dict[str, Any]:
 
 
 def _fewer(answer: dict[str, Any], budget: int) -> dict[str, Any]:
-    """Return an answer whose longest list is cut until it fits."""
-    if size(answer) <= budget:
+    """Return an answer whose longest list is cut until it fits, or until each has one item."""
+    if size(answer) <= budget or not any(_collections(answer)):
         return answer
     answer = _marked(answer, _LISTS)
-    while size(answer) > budget:
-        places = [place for place in _collections(answer) if place[1] != "notes"]
-        holder, key = max(places, key=lambda place: size(place[0][place[1]]), default=({}, ""))
-        if not holder:
-            break
+    while size(answer) > budget and (places := [*_collections(answer)]):
+        holder, key = max(places, key=lambda place: size(place[0][place[1]]))
         items = holder[key]
         half = len(items) // 2
         holder[key] = items[:half] if isinstance(items, list) else dict([*items.items()][:half])
@@ -124,10 +121,12 @@ def _marked(answer: dict[str, Any], note: str) -> dict[str, Any]:
 
 
 def _collections(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield where there are lists, and objects that are tables of numbers."""
+    """Yield where there are lists but for notes, and tables of numbers, of more than one item."""
     for key, item in value.items():
         if isinstance(item, list):
-            if item:
+            if (
+                len(item) > 1 and key != "notes"
+            ):  # what a cursor goes on behind must have been there
                 yield value, key
         elif isinstance(item, dict):
             if len(item) > 1 and all(isinstance(inner, int) for inner in item.values()):

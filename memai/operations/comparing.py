@@ -96,8 +96,9 @@ def duplicates(
         _nearest(list(_compared(reader, model, near, threshold))),
         key=lambda likely: (-likely.score, likely.first, likely.second),
     )
-    kept = fitting(_pairs(reader, found[:limit]), max_bytes)
-    return Duplicates(len(kept) < len(found), tuple(kept), tuple(notes))
+    answer = Duplicates(truncated=False, pairs=(), notes=tuple(notes))
+    kept = fitting(_pairs(reader, found[:limit]), max_bytes, answer)
+    return answer._replace(truncated=len(kept) < len(found), pairs=tuple(kept))
 
 
 def _candidates(store: Store, where: Where, threshold: float) -> _Candidates:

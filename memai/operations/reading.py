@@ -75,14 +75,13 @@ def list_memories(
         everything=all_,
     )
     page = store.page(where, limit + 1, after)
-    memories = fitting(page[:limit], max_bytes)
-    more = len(page) > len(memories)
     notes = () if page or after else scope_notes(store, where)
-    return records.Listed(
+    answer = records.Listed(truncated=False, memories=(), next=None, notes=notes)
+    memories = fitting(page[:limit], max_bytes, answer)
+    return answer._replace(
         truncated=len(memories) < min(len(page), limit),
         memories=tuple(memories),
-        next=memories[-1].uid if more else None,
-        notes=notes,
+        next=memories[-1].uid if len(page) > len(memories) else None,
     )
 
 

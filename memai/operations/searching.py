@@ -128,14 +128,13 @@ def _search(
         notes.append(
             f"Only the first {queries.MAX_QUERY_BYTES:,} bytes of the query were looked for."
         )
-    kept = fitting(hits, page.max_bytes, short=True)
+    found = Found(truncated=False, close=answer.close, hits=(), next=None, notes=tuple(notes))
+    kept = fitting(hits, page.max_bytes, found, short=True)
     more = first + len(kept) < len(answer.ranked)
-    return Found(
+    return found._replace(
         truncated=len(kept) < len(hits),
-        close=answer.close,
         hits=tuple(kept),
         next=str(first + len(kept)) if more else None,
-        notes=tuple(notes),
     )
 
 

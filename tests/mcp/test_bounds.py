@@ -63,6 +63,28 @@ def test_a_thousand_memories_come_in_pages(tools: Any) -> None:
         assert len(seen) == len(set(seen)) == 60, tool
 
 
+def test_pages_join_whatever_bytes_are_allowed(tools: Any) -> None:
+    """A cursor goes on behind what was in the answer: nothing is cut that it has passed.
+
+    Where not even one fits, one comes.
+    """
+    for number in range(40):
+        tools.call("note", content=f"Short fact {number} of rain" + " and snow" * (number % 5))
+    for tool, arguments in (("search", {"query": "rain fact"}), ("list", {})):
+        for budget in range(400, 9_000, 331):
+            seen: list[str] = []
+            after = None
+            for _ in range(40):
+                answer = tools.call(tool, limit=100, after=after, max_bytes=budget, **arguments)
+                items = answer["hits" if tool == "search" else "memories"]
+                assert len(items) == 1 or bounds.size(answer) <= budget
+                seen += [item["uid"] for item in items]
+                after = answer["next"]
+                if after is None:
+                    break
+            assert len(seen) == len(set(seen)) == 40, (tool, budget)
+
+
 def test_the_caller_sets_the_bytes(tools: Any) -> None:
     """max_bytes bounds each form of the answer, and no value lifts the upper bound."""
     for number in range(300):
